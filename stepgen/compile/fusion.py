@@ -1,6 +1,6 @@
 """Fusion: PCUs one behind the other become one, or the epilogue of the unit before them.
 
-The FIFOs between them vanish.
+So do units that only rewrite stop levels. The FIFOs between them vanish.
 """
 
 from __future__ import annotations
@@ -9,17 +9,23 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
 from ..hw.design.epilogue import Epilogue
+from ..hw.design.pace import Extents
+from ..hw.design.restop import Restop
 from ..hw.design.table import Channel, Unit
 from ..hw.units.pcu.params import Pcu, joined
 from ..hw.units.source.params import Source
 
 
 def fuse(
-    units: Sequence[Unit], channels: Mapping[str, Channel], kept: Collection[str]
+    units: Sequence[Unit],
+    channels: Mapping[str, Channel],
+    kept: Collection[str],
+    extents: Mapping[str, Extents],
 ) -> tuple[list[Unit], dict[str, Channel], dict[str, str]]:
     """Join each PCU with those that write its operands, where these are not broadcast.
 
-    A PCU of one operand then becomes the epilogue of the unit that writes it.
+    A unit that only rewrites stops, and then a PCU of one operand, becomes part of the unit that
+    writes what it reads.
 
     Parameters
     ----------
@@ -29,6 +35,8 @@ def fuse(
         By name.
     kept : collection of str
         Channels that stay.
+    extents : mapping of str to Extents
+        The dims of every channel that is not raw.
 
     Returns
     -------
@@ -61,8 +69,53 @@ def fuse(
             moved = {operator: name for operator, unit in fused.items() if unit == inner.name}
             fused |= moved | {inner.origin: name}
     for name in list(rows):
+        _rewrite(rows, left, fused, made_by, kept, extents, name)
+    for name in list(rows):
         _append(rows, left, fused, made_by, kept, name)
     return list(rows.values()), left, fused
+
+
+def _rewrite(
+    rows: dict[str, Unit],
+    channels: dict[str, Channel],
+    fused: dict[str, str],
+    made_by: dict[str, str],
+    kept: Collection[str],
+    extents: Mapping[str, Extents],
+    name: str,
+) -> None:
+    """Have the unit before one that only rewrites stops send rewritten ones."""
+    params, inputs = rows[name].params, [*rows[name].inputs.values()]
+    rank = channels[inputs[0]].rank if len(inputs) == 1 else None
+    if rank is None or params.rewritten(rank) is None or params.swallows(extents[inputs[0]]):
+        return
+    (x,) = inputs
+    unit, (y,) = rows.get(made_by.get(x, "")), rows[name].outputs.values()
+    if unit is None or isinstance(unit.params, Source) or x in kept:
+        return
+    before, after = channels[x], channels[y]
+    if before.lanes != after.lanes:
+        return
+    port = next(port for port, channel in unit.outputs.items() if channel == x)
+    restops = (*unit.restops, Restop(port, x, rank, params), *_behind(port, rows[name]))
+    rows[unit.name] = replace(unit, outputs={**unit.outputs, port: y}, restops=restops)
+    made_by[y] = unit.name
+    channels[y] = replace(after, depth=max(before.depth, after.depth)).pipelined(before.delay)
+    _joined(rows, fused, name, unit.name)
+    del channels[x]
+
+
+def _behind(port: str, unit: Unit) -> list[Restop]:
+    """What rewrites the stops of a unit of one output, once it is part of another's output."""
+    return [replace(restop, port=port) for restop in unit.restops]
+
+
+def _joined(rows: dict[str, Unit], fused: dict[str, str], name: str, into: str) -> None:
+    """Remove a unit that became part of another."""
+    gone = rows.pop(name)
+    fused |= {operator: into for operator, of in fused.items() if of == name}
+    if gone.origin and all(unit.origin != gone.origin for unit in rows.values()):
+        fused[gone.origin] = into
 
 
 def _append(
@@ -88,8 +141,8 @@ def _append(
     epilogue = Epilogue(port, before.element, before.bits, params)
     delay = before.delay + epilogue.delay(after.lanes)
     outputs = {**unit.outputs, port: y}
-    rows[unit.name] = replace(unit, outputs=outputs, epilogue=epilogue)
+    restops = (*unit.restops, *_behind(port, rows[name]))
+    rows[unit.name] = replace(unit, outputs=outputs, epilogue=epilogue, restops=restops)
     channels[y] = replace(after, depth=max(before.depth, after.depth)).pipelined(delay)
-    moved = {operator: unit.name for operator, of in fused.items() if of == name}
-    fused |= moved | {rows[name].origin: unit.name}
-    del rows[name], channels[x]
+    _joined(rows, fused, name, unit.name)
+    del channels[x]

@@ -349,7 +349,8 @@ class Lowering:
         channels, fused = self.channels, dict[str, str]()
         if fuse:
             asked = {names[u.placeholder] for us in self._uses.values() for u in us if u.depth > 2}
-            units, channels, fused = fuse_units(units, channels, {*depths, *asked, *self._fed_back})
+            kept = {*depths, *asked, *self._fed_back}
+            units, channels, fused = fuse_units(units, channels, kept, self._extents)
         return Connected(
             units,
             channels,

@@ -1,18 +1,20 @@
 """A design table as a circuit: units, FIFOs, and the logic that starts and ends a run."""
 
-from dataclasses import asdict
+from dataclasses import asdict, replace
 
 from amaranth.hdl import Cat, Module, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from .design.registers import WORD
+from .design.restop import levels_of
 from .design.table import Channel, Design, Unit
 from .epilogue import EpilogueCore
 from .fifo import Fifo
 from .library import inline
 from .names import verilog_name
 from .primitives import RESET_LAG, resets
+from .restop import RestopCore
 from .stream import signature
 from .unit import core_of
 from .units.axi.params import Axi
@@ -21,7 +23,7 @@ __all__ = ["Accelerator", "face_name"]
 
 CYCLE_BITS = 48
 DETAIL_BITS = 8 * WORD
-EPILOGUE = "epilogue"
+EPILOGUE, RESTOP = "epilogue", "restop"
 NEIGHBOURS = 4
 """Units or FIFOs that share a reset."""
 
@@ -122,8 +124,8 @@ class Accelerator(wiring.Component):
                 setattr(core, port, wiring.flipped(fifos[name].r))
             for port, name in unit.outputs.items():
                 setattr(core, port, wiring.flipped(fifos[name].w))
-            if unit.epilogue is not None:
-                self._add_epilogue(m, unit, core, fifos)
+            for port, name in unit.outputs.items():
+                self._add_path(m, unit, port, core, fifos[name])
             m.submodules[verilog_name(unit.name)] = self.part(
                 core, unit.kind, self._identity(core), next(reset)
             )
@@ -171,27 +173,45 @@ class Accelerator(wiring.Component):
             ]
         return m
 
-    def _add_epilogue(self, m, unit, core, fifos):
-        """Put the function of what leaves a unit between its output and the FIFO."""
-        port, params = unit.epilogue.port, unit.epilogue.params
-        before, fifo = core.channels[port], fifos[unit.outputs[port]]
-        lanes = params.beat_lanes(core.design.lanes)
-        epilogue = EpilogueCore(params.pipeline, before, fifo.channel, lanes)
-        identity = [asdict(params), _form(before), _form(fifo.channel), lanes]
-        m.submodules[epilogue_name(unit)] = self.part(epilogue, EPILOGUE, identity)
+    def _add_path(self, m, unit, port, core, fifo):
+        """Put what there is behind an output between it and the FIFO."""
+        before, after = core.channels[port], fifo.channel
+        path = []
+        if unit.epilogue is not None and unit.epilogue.port == port:
+            params, lanes = unit.epilogue.params, unit.epilogue.params.beat_lanes(core.design.lanes)
+            between = replace(after, rank=before.rank)
+            part = EpilogueCore(params.pipeline, before, between, lanes)
+            identity = [asdict(params), _form(before), _form(between), lanes]
+            path.append((epilogue_name(unit), part, EPILOGUE, identity))
+        if restops := [restop for restop in unit.restops if restop.port == port]:
+            between, levels = replace(after, rank=before.rank), levels_of(restops)
+            part = RestopCore(levels, between, after)
+            identity = [asdict(levels), _form(between), _form(after)]
+            path.append((restop_name(unit, port), part, RESTOP, identity))
+        if not path:
+            return
         leaves = signature(before).create(path=(f"{unit.name}_{port}",))
         setattr(core, port, leaves)
+        payload = leaves.payload
+        for name, part, kind, identity in path:
+            m.submodules[name] = self.part(part, kind, identity)
+            m.d.comb += part.x.eq(payload)
+            payload = part.y
         m.d.comb += [
             fifo.w.valid.eq(leaves.valid),
             leaves.ready.eq(fifo.w.ready),
-            epilogue.x.eq(leaves.payload),
-            fifo.w.payload.eq(epilogue.y),
+            fifo.w.payload.eq(payload),
         ]
 
 
 def epilogue_name(unit: Unit) -> str:
     """Name of the instance of a unit's epilogue."""
     return f"{EPILOGUE}_{verilog_name(unit.name)}"
+
+
+def restop_name(unit: Unit, port: str) -> str:
+    """Name of the instance that rewrites stops of an output."""
+    return f"{RESTOP}_{verilog_name(unit.name)}_{port}"
 
 
 def face_name(unit: Unit) -> str:

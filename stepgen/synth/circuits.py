@@ -10,8 +10,8 @@ from typing import Any
 
 from ..emit.modules import kept_modules
 from ..hw import private
-from ..hw.accelerator import EPILOGUE, Accelerator, epilogue_name
-from ..hw.design.table import Design
+from ..hw.accelerator import EPILOGUE, RESTOP, Accelerator, epilogue_name, restop_name
+from ..hw.design.table import Design, Unit
 from ..hw.fifo import Fifo
 from ..hw.library import Library
 from ..hw.names import verilog_name
@@ -105,7 +105,7 @@ def counted(design: Design, family: str) -> Counted:
     library = Library("part", device, kept_modules())
     top = private.module(System(design, part=library.instance), _TOP, device)
     parts = library.rtlil
-    for kind in {FIFO, EPILOGUE, *(unit.kind for unit in design.units)}:
+    for kind in {FIFO, EPILOGUE, RESTOP, *(unit.kind for unit in design.units)}:
         parts = parts.replace(f"\nmodule \\part_{kind}_", f"\n{_KEPT}module \\part_{kind}_")
     script = [f"read_rtlil <<rtlil\n{parts}\n{top}\nrtlil", *_PASSES, "write_json"]
     modules = json.loads(private.yosys().run(["-q", "-"], "\n".join(script)))["modules"]
@@ -116,13 +116,16 @@ def counted(design: Design, family: str) -> Counted:
         return inside.get(made.get(f"accelerator.{instance}", ""), Counter())
 
     return Counted(
-        {
-            unit.name: found(verilog_name(unit.name)) + found(epilogue_name(unit))
-            for unit in design.units
-        },
+        {unit.name: sum(map(found, _names(unit)), Counter()) for unit in design.units},
         {channel.name: found(f"fifo_{channel.name}") for channel in design.channels},
         contents(modules[_TOP]),
     )
+
+
+def _names(unit: Unit) -> list[str]:
+    """The instances that belong to a unit."""
+    behind = [restop_name(unit, port) for port in unit.outputs]
+    return [verilog_name(unit.name), epilogue_name(unit), *behind]
 
 
 def _whole(name: str, modules: Mapping[str, Any]) -> Counter[str]:

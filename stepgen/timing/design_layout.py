@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..hw.design.registers import detail_of, number_of
+from ..hw.design.restop import levels_of
 from ..hw.design.table import Design, Unit
 from ..ir.errors import StepError
 from ..ir.memory_timing import MemoryTiming
@@ -64,8 +65,12 @@ class DesignLayout(Layout):
     def __post_init__(self) -> None:
         super().__init__(f"design {self.design.name}")
         self._channels: dict[str, int] = {}
+        rewritten = self._rewritten()
         for index, c in enumerate(self.design.channels):
-            self._channels[c.name] = self.new_channel(c.name, c.depth, c.latency, index)
+            levels = rewritten.get(c.name, 0)
+            self._channels[c.name] = self.new_channel(
+                c.name, c.depth, c.latency, index, restop=levels
+            )
         design = self.design
         for unit in design.units:
             self.design = design.seen_by(unit)
@@ -79,6 +84,17 @@ class DesignLayout(Layout):
             model(unit, unit.params, self)
             self._check_model(unit, self.actors[before:])
         self.design = design
+
+    def _rewritten(self) -> dict[str, int]:
+        """By channel before which levels are rewritten, the address of what becomes of them."""
+        found = {}
+        for unit in self.design.units:
+            for port in {restop.port for restop in unit.restops}:
+                made = levels_of([restop for restop in unit.restops if restop.port == port])
+                padding = [0] * (k.LEVEL_MASK + 1 - len(made.stops))
+                words = [*made.stops, *padding, *made.empty, *padding]
+                found[unit.outputs[port]] = self.reserve(words)
+        return found
 
     def _check_model(self, unit: Unit, actors: Sequence[Actor]) -> None:
         """Check that the actors of a unit, which may be a user's, serve all its streams.

@@ -30,7 +30,7 @@ import numba as nb
 from ..ir.defining import check_signature
 from ..ir.errors import StepError
 from ..ir.where import user_line
-from ..ir.wire import KIND_BITS, KIND_MASK
+from ..ir.wire import BARE, DONE, KIND_BITS, KIND_MASK
 
 _ARRAY = nb.types.Array(nb.types.int64, 1, "C")
 STEP = nb.types.int64(_ARRAY, nb.types.int64, nb.types.int64)
@@ -95,9 +95,14 @@ FAULT = 14
 HEADER = 20
 
 # Record of a channel
-DEPTH, LATENCY, PUSHED, POPPED, RING, MASK, PRODUCER, CONSUMER, CHANNEL_ID, FREE_AT = range(10)
-"""`FREE_AT` is the cycle from which on the next beat may enter, if one takes several cycles."""
-CHANNEL_SIZE = 10
+DEPTH, LATENCY, PUSHED, POPPED, RING, MASK, PRODUCER, CONSUMER, CHANNEL_ID, FREE_AT, RESTOP = range(
+    11
+)
+"""`FREE_AT` is the cycle from which on the next beat may enter, if one takes several cycles;
+`RESTOP` the address of a word for each stop level, then one for each level of an empty group, where
+levels are rewritten as beats enter, else 0.
+"""
+CHANNEL_SIZE = 11
 SLOT = 3  # words of a ring slot: cycle pushed, cycle popped, beat
 
 # Record of an actor; its own fields start at OWN
@@ -283,11 +288,22 @@ def log(M: Memory, c: int, t: int, side: int) -> None:
 
 
 @helper
+def restopped(M: Memory, levels: int, beat: int) -> int:
+    """The beat with its levels rewritten by the words from an address on."""
+    kind, low = kind_of(beat), low_of(beat)
+    if kind == DONE:
+        return beat
+    if kind == BARE:
+        low = M[levels + LEVEL_MASK + 1 + low]
+    return make_beat(kind, M[levels + stop_of(beat)], low, aux_of(beat))
+
+
+@helper
 def push(M: Memory, c: int, t: int, beat: int) -> None:
     """Push `beat` into channel `c` in cycle `t`; it must have a free slot."""
     at = slot(M, c, M[c + PUSHED])
     M[at] = t
-    M[at + 2] = beat
+    M[at + 2] = restopped(M, M[c + RESTOP], beat) if M[c + RESTOP] else beat
     M[c + PUSHED] += 1
     log(M, c, t, 0)
     consumer = M[c + CONSUMER]

@@ -95,18 +95,19 @@ class Layout:
         index: int,
         *,
         capacity: int = 1,
+        restop: int = 0,
         more: Sequence[int] = (),
     ) -> int:
         """A FIFO of `depth` beats; its beats are logged unless `index` is negative.
 
-        Its ring stores the last `capacity` beats, at least `depth`; the words in `more` follow its
-        record.
+        Its ring stores the last `capacity` beats, at least `depth`; `restop` is the address of what
+        becomes of levels, if they are rewritten; the words in `more` follow its record.
         """
         slots = 1 << (max(depth, capacity) - 1).bit_length()
         self.horizon = max(self.horizon, latency + 2)
         ring = self._size
         self._size += k.SLOT * slots
-        words = [depth, latency, 0, 0, ring, slots - 1, 0, 0, index, 0, *more]
+        words = [depth, latency, 0, 0, ring, slots - 1, 0, 0, index, 0, restop, *more]
         address = self.reserve(words)
         self._records[address] = words
         self.names[address] = name

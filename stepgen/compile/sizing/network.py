@@ -9,6 +9,7 @@ from functools import cached_property
 import networkx as nx
 
 from ...hw.design.pace import RUN, UNALIGNED, Extents, Pace, Paces, Part, Queue
+from ...hw.design.restop import parts_of
 from ...hw.design.table import Design, Unit
 
 ROOT = -1
@@ -68,10 +69,11 @@ class Network:
     def __init__(
         self, design: Design, extents: Mapping[str, Extents], fed_back: Collection[str] = ()
     ) -> None:
+        self.extents = extents
         self.parts: list[Part] = []
         self.units: list[Unit] = []
         for unit in design.units:
-            made = unit.params.parts(unit, extents)
+            made = parts_of(unit, extents)
             self.parts += made
             self.units += [unit] * len(made)
         heads = {name: n for n, part in enumerate(self.parts) for name in part.inputs}
@@ -165,8 +167,11 @@ class Block:
 
     def levels(self, clock: int) -> int:
         """The highest level of the groups that a part sends."""
-        counted = self.parts[clock].clock or self.outs[clock][0].name
-        return len(self.network.edges[counted].extents) - 1
+        part, network = self.parts[clock], self.network
+        counted = part.clock or self.outs[clock][0].name
+        counted = part.numbers.get(counted, counted)
+        edge = network.edges.get(counted)
+        return len(edge.extents if edge else network.extents[counted]) - 1
 
     def paces(self, clock: int, level: int) -> dict[str, Pace]:
         """Paces of all edges downstream of a part, by the groups of `level` that it sends."""

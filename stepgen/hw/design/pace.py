@@ -198,6 +198,9 @@ class Part:
         Inputs from which it takes chunks as selectors say, which are its other input.
     single : bool
         Whether such a selector names one input at most.
+    numbers : mapping of str to str
+        By output whose stops are rewritten, the channel as it was before: its levels number what
+        the part sends.
     """
 
     inputs: tuple[str, ...]
@@ -214,6 +217,35 @@ class Part:
     routes_by: str = ""
     picks: tuple[str, ...] = ()
     single: bool = False
+    numbers: Mapping[str, str] = field(default_factory=dict)
+
+    def behind(self, x: str, y: str, step: Part, extents: Extents) -> Part:
+        """The part with an output `y` in place of `x`, whose stops a `step` has rewritten.
+
+        Parameters
+        ----------
+        x, y : str
+        step : Part
+            From `x` to `y`.
+        extents : Extents
+            The dims of `x`.
+        """
+
+        def rewritten(paces: Paces) -> Paces:
+            left = {name: pace for name, pace in paces.items() if name != x}
+            return left | step.follow({x: paces[x].normal(extents)}) if x in paces else left
+
+        outputs = tuple(y if name == x else name for name in self.outputs)
+        numbers = {y: self.numbers.get(x, x)} | {k: v for k, v in self.numbers.items() if k != x}
+        return replace(
+            self,
+            outputs=outputs,
+            follow=lambda paces: rewritten(self.follow(paces)),
+            start=lambda pace: rewritten(
+                self.start(pace) if self.start else dict.fromkeys(self.outputs, pace)
+            ),
+            numbers=numbers,
+        )
 
     def starts(self, level: int) -> Paces:
         """The paces of the outputs against the groups of `level` that the part sends."""

@@ -22,6 +22,7 @@ from .ram import Ram
 from .registers import UNTOLD
 
 if TYPE_CHECKING:
+    from .restop import Levels
     from .table import Channel, Design, Unit
 
 
@@ -176,6 +177,17 @@ class UnitParams(ABC):
     def extents(self, x: Extents) -> Extents:
         """The dims of the output by those of the input, for units with one of each."""
         return x
+
+    def rewritten(self, rank: int) -> Levels | None:
+        """What becomes of the levels of a stream of so many, for units that do nothing else.
+
+        None for all other units. Such a unit takes no FIFO of its own, unless `swallows`.
+        """
+        return None
+
+    def swallows(self, x: Extents) -> bool:
+        """Whether such a unit may take a beat, of a stream with these dims, and send none."""
+        return False
 
     def multipliers(self, design: Design) -> int:
         """Hardware multipliers of the unit."""

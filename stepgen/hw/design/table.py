@@ -25,6 +25,7 @@ from .bus import Region as Region
 from .bus import width_of as width_of
 from .epilogue import Epilogue
 from .params import UnitParams, params_from
+from .restop import Restop, misplaced
 
 FORMAT = 1
 """Version of the table's text form."""
@@ -199,6 +200,8 @@ class Unit:
         Name of the program's node that it implements; empty for units that nodes share.
     epilogue : Epilogue, optional
         A function of what leaves by one of its outputs.
+    restops : tuple of Restop
+        What rewrites stops of its outputs, in order.
 
     Raises
     ------
@@ -212,6 +215,7 @@ class Unit:
     outputs: Mapping[str, str]
     origin: str = ""
     epilogue: Epilogue | None = None
+    restops: tuple[Restop, ...] = ()
 
     def __post_init__(self) -> None:
         for side in ("inputs", "outputs"):
@@ -246,7 +250,11 @@ class Unit:
             "outputs": dict(self.outputs),
             "origin": self.origin,
         }
-        return row | ({"epilogue": self.epilogue.to_record()} if self.epilogue else {})
+        if self.epilogue:
+            row["epilogue"] = self.epilogue.to_record()
+        if self.restops:
+            row["restops"] = [restop.to_record() for restop in self.restops]
+        return row
 
     @classmethod
     def from_record(cls, data: Any, what: str) -> Unit:
@@ -262,7 +270,9 @@ class Unit:
         params = params_from(row.kind, row.params, of)
         own = f"{what}: the epilogue of {row.name}"
         epilogue = None if row.epilogue is None else Epilogue.from_record(row.epilogue, own)
-        return cls(row.name, params, row.inputs, row.outputs, row.origin, epilogue)
+        said = f"{what}: the stops of {row.name}"
+        restops = tuple(Restop.from_record(restop, said) for restop in row.restops)
+        return cls(row.name, params, row.inputs, row.outputs, row.origin, epilogue, restops)
 
 
 @dataclass(frozen=True)
@@ -276,6 +286,7 @@ class _Row:
     outputs: Mapping[str, str]
     origin: str = ""
     epilogue: Mapping[str, Any] | None = None
+    restops: tuple[Mapping[str, Any], ...] = ()
 
 
 def _listed(names: Iterable[str]) -> str:
@@ -331,6 +342,8 @@ class Design:
         for unit in self.units:
             if unit.epilogue and (problem := self._misplaced(unit, unit.epilogue)):
                 raise self._wrong(f"{unit.kind} {unit.name}: its epilogue {problem}")
+            if problem := misplaced(unit, self.channel):
+                raise self._wrong(f"{unit.kind} {unit.name} {problem}")
             if problem := unit.params.problem(unit, self.seen_by(unit)):
                 raise self._wrong(f"{unit.kind} {unit.name}: {problem}")
 
@@ -375,17 +388,19 @@ class Design:
         return self.lanes_of.get(unit, self.lanes)
 
     def seen_by(self, unit: Unit) -> Design:
-        """The table with the lanes of one unit, and its output without an epilogue."""
+        """The table with the lanes of one unit, and its outputs as they leave it."""
         lanes, epilogue = self.lanes_at(unit.name), unit.epilogue
-        if lanes == self.lanes and epilogue is None:
+        if lanes == self.lanes and epilogue is None and not unit.restops:
             return self
-        seen = copy.copy(self)
+        seen, table = copy.copy(self), {channel.name: channel for channel in self.channels}
         object.__setattr__(seen, "lanes", lanes)
         if epilogue is not None:
             name = unit.outputs[epilogue.port]
-            full = next(channel for channel in self.channels if channel.name == name)
-            before = epilogue.before(full, lanes)
-            object.__setattr__(seen, "channel", self.channel | {name: before})
+            table[name] = epilogue.before(table[name], lanes)
+        for restop in reversed(unit.restops):
+            name = unit.outputs[restop.port]
+            table[name] = dataclasses.replace(table[name], rank=restop.rank)
+        object.__setattr__(seen, "channel", table)
         return seen
 
     def of_kind(self, kind: type[UnitParams]) -> Iterator[Unit]:

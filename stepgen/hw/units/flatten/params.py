@@ -12,6 +12,7 @@ from typing import ClassVar
 from ...design.formats import Format, misfit
 from ...design.pace import Extents, Paces, Part
 from ...design.params import UnitParams
+from ...design.restop import Levels
 from ...design.table import Design, Unit
 
 
@@ -46,12 +47,25 @@ class Flatten(UnitParams):
         joined = reduce(mul, x[self.lo : self.hi + 1])
         return [*x[: self.lo], joined, *x[self.hi + 1 :]]
 
+    def rewritten(self, rank: int) -> Levels | None:
+        if self.hold or self.hi > rank:
+            return None
+        closed = self.hi - self.lo
+        stops = [
+            level - closed if level > self.hi else min(level, self.lo) for level in range(rank + 1)
+        ]
+        empty = [level - closed if level > self.hi else level for level in range(rank + 1)]
+        return Levels(rank - closed, tuple(stops), tuple(empty))
+
+    def swallows(self, x: Extents) -> bool:
+        return any(dim.may_be_empty for dim in x[self.lo : self.hi])
+
     def parts(self, unit: Unit, extents: Mapping[str, Extents]) -> list[Part]:
         """One; empty inner groups vanish, with `hold` a beat may wait for an outer group's end."""
         lo, hi, held = self.lo, self.hi, self.hold
         x_name, y_name = unit.inputs["x"], unit.outputs["y"]
         dims = extents[x_name]
-        vanish = any(dim.may_be_empty for dim in dims[lo:hi])
+        vanish = self.swallows(dims)
 
         def follow(paces: Paces) -> Paces:
             x = paces[x_name]

@@ -56,11 +56,11 @@ class FlattenCore(UnitCore):
             mapped.stop.eq(stop),
             mapped.data.eq(i.payload.data),
         ]
-        with m.If(bare):
+        with m.If(bare):  # above its level the data of an empty token are 0 already
             with m.If(vanishes):
-                m.d.comb += mapped.data.eq(lo + 1)
+                m.d.comb += mapped.data[: len(low)].eq(lo + 1)
             with m.Elif(low > hi):
-                m.d.comb += mapped.data.eq(low - closed)
+                m.d.comb += mapped.data[: len(low)].eq(low - closed)
 
         if not self.params.hold:
             fire = Signal()

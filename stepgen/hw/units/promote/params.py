@@ -12,6 +12,7 @@ from ....ir.wire import TILE_LEVELS
 from ...design.formats import Format, misfit
 from ...design.pace import Extent, Extents, Paces, Part
 from ...design.params import UnitParams
+from ...design.restop import Levels
 from ...design.table import Design, Unit
 
 
@@ -46,6 +47,13 @@ class Promote(UnitParams):
 
     def extents(self, x: Extents) -> Extents:
         return [*x[: self.level], Extent.of(static(1)), *x[self.level :]]
+
+    def rewritten(self, rank: int) -> Levels | None:
+        if self.outermost or self.level > rank:
+            return None
+        stops = [level + (level >= self.level) for level in range(rank + 1)]
+        empty = [level + (level > self.level) for level in range(rank + 1)]
+        return Levels(rank + 1, tuple(stops), tuple(empty))
 
     def parts(self, unit: Unit, extents: Mapping[str, Extents]) -> list[Part]:
         """One; a beat that may be the last leaves when the next one arrives."""

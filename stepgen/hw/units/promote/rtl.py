@@ -59,5 +59,5 @@ class PromoteCore(UnitCore):
             ),
         ]
         with m.If((i.payload.kind == BARE) & (low > level)):
-            m.d.comb += o.payload.data.eq(low + 1)
+            m.d.comb += o.payload.data[: len(o.payload.stop)].eq(low + 1)
         return m
