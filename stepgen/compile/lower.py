@@ -340,8 +340,7 @@ class Lowering:
 
     def connected(self, depths: Collection[str] = (), *, fuse: bool = True) -> Connected:
         """The rows, connected; FIFOs of a depth that is asked for stay when units are fused."""
-        names = self._connect()
-        self._node = ""
+        names, self._node = self._connect(), ""
         units = [
             replace(u, inputs={port: names.get(c, c) for port, c in u.inputs.items()})
             for u in self.units

@@ -41,11 +41,14 @@ class Keeping(DesignLayout):
         index: int,
         *,
         capacity: int = 1,
+        restop: int = 0,
         more: Sequence[int] = (),
     ) -> int:
         """As in any layout, with room for more."""
         kept = capacity if index < 0 else max(capacity, self.most)
-        return super().new_channel(name, depth, latency, index, capacity=kept, more=more)
+        return super().new_channel(
+            name, depth, latency, index, capacity=kept, restop=restop, more=more
+        )
 
     def sent(self, limit: int) -> dict[str, Cycles]:
         """Kind, stop and low of all beats of each channel, as words of the kernel.

@@ -96,8 +96,6 @@ DEEP = {
 FULL_RATE = {
     # Two cycles from a tile's first row to its request and weights.
     own_weights: {"accum_0_to_map_0": 4},
-    # The rows' one, that of the stops that are rewritten.
-    padded: {"reshape_0_1": 3},
     # A tile is whole only when its last row is there.
     crossed: {"x_to_map_0": TILE + 2, "z_to_map_1": TILE + 2},
 }

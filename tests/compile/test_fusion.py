@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from stepgen.cosim.experiment import Experiment
 from stepgen.hw.arithmetic.operations import Operation
 from stepgen.hw.design.table import Design
 from stepgen.hw.units.pcu.params import Pcu, joined
+from stepgen.ir.errors import StepError
 from stepgen.ir.stalls import Stalls
 from stepgen.ir.stream import Stream
 from stepgen.program.inputs import complete
@@ -108,7 +110,10 @@ def twice(g: sg.Graph, x: Stream) -> Stream:
         (tapped, {"last": "first_fork"}),
         (twice, {"sum": "last"}),
         (lambda _, x: x.fifo(8), {}),
-        (lambda _, x: x.promote(0).flatten(0, 1), {"last": "flatten_0"}),
+        (
+            lambda _, x: x.promote(0).flatten(0, 1),
+            {"promote_0": "first", "flatten_0": "first", "last": "first"},
+        ),
         (lambda _, x: x.map(sg.fn.row_sum()), {"last": "map_0"}),
     ],
 )
@@ -137,7 +142,7 @@ MAKERS: dict[str, Callable[[sg.Graph, Stream], Stream]] = {
     "reduce_rows": lambda g, x: x.map(sg.fn.row_sum()),
     "accumulate": lambda g, x: x.promote(0).accum(sg.fn.add(), rank=1),
     "expand": lambda g, x: x.promote(0).expand(count=2),
-    "flatten": lambda g, x: x.promote(0).flatten(0, 1),
+    "promote": lambda g, x: x.promote(0),
     "pmu": lambda g, x: x.promote(0).bufferize(rank=1).streamify(x.promote(0)),
     "partition": routed,
     "mask": lambda g, x: x.map(sg.fn.mask_cols(-1), g.input("n", sg.address[1, 1], (TILES,))),
@@ -170,6 +175,46 @@ def test_an_epilogue_is_exact(kind: str, columns: int) -> None:
     check(one.design, one.beats, {"y": one.reference.beats("y", LANES)}, stalls)
     assert [unit.kind for unit in one.design.units if unit.epilogue] == [kind]
     assert Design.from_json(one.design.to_json()) == one.design
+
+
+@pytest.mark.parametrize("tail", [False, True])
+@pytest.mark.parametrize("kind", MAKERS)
+def test_rewritten_stops_are_exact(kind: str, tail: bool) -> None:
+    """Behind a unit of any kind, and behind its epilogue, with stalls and empty tiles."""
+    g = sg.Graph("restops")
+    x = g.input("x", sg.Tile(ROWS, COLUMNS, sg.int8), (TILES,))
+    made = MAKERS[kind](g, x)
+    assert isinstance(made.dtype, sg.Tile)
+    made = made.promote(0, name="one").promote(0, name="two").flatten(0, 1, name="three")
+    if tail:
+        made = made.map(sg.fn.at_least(0), name="tail")
+    g.output(made.promote(1, name="last"), "y")
+    inputs = complete(g, {}, seed=3)
+    stalls = Stalls(5, dict.fromkeys([*g.inputs, "y"], 0.3))
+    one = Experiment(g, inputs, lanes=LANES, stalls=stalls)
+    check(one.design, one.beats, {"y": one.reference.beats("y", LANES)}, stalls)
+    assert {"one", "two", "three", "last"} <= one.design.fused.keys()
+    assert one.design.fused["one"] == one.design.fused["last"]
+    assert kind in {unit.kind for unit in one.design.units if unit.restops}
+    assert Design.from_json(one.design.to_json()) == one.design
+
+
+def test_rewritten_stops_of_a_file_are_checked() -> None:
+    """Of a table that contradicts itself."""
+    g = sg.Graph("restops")
+    x = g.input("x", sg.Tile(ROWS, COLUMNS, sg.int8), (TILES,))
+    g.output(x.map(sg.fn.square(), name="unit").promote(0), "y")
+    design = lower(g, lanes=LANES)
+    (unit,) = (unit for unit in design.units if unit.restops)
+    (restop,) = unit.restops
+    for change, said in (
+        ({"port": "z"}, "unit rewrites stops of z, which is no output"),
+        ({"rank": 7}, "unit makes stops of rank 8 at y, but promote_0 has 3"),
+        ({"params": unit.params}, "unit can't rewrite stops of y as a pcu at rank 2"),
+    ):
+        wrong = replace(unit, restops=(replace(restop, **change),))
+        with pytest.raises(StepError, match=said):
+            replace(design, units=[wrong if u is unit else u for u in design.units])
 
 
 def test_columns_take_one_lane() -> None:

@@ -233,7 +233,9 @@ class Part:
 
         def rewritten(paces: Paces) -> Paces:
             left = {name: pace for name, pace in paces.items() if name != x}
-            return left | step.follow({x: paces[x].normal(extents)}) if x in paces else left
+            if x not in paces:
+                return left
+            return {**left, **step.follow({x: paces[x].normal(extents)})}
 
         outputs = tuple(y if name == x else name for name in self.outputs)
         numbers = {y: self.numbers.get(x, x)} | {k: v for k, v in self.numbers.items() if k != x}

@@ -18,11 +18,17 @@ from ...ir.arguments import take_fields
 from ...ir.errors import StepError
 from ...ir.records import parsed, record, written
 from ...ir.versions import stamped, unstamped
-from ...ir.wire import KIND_BITS, stop_bits
 from . import older
 from .bus import Bus as Bus
 from .bus import Region as Region
 from .bus import width_of as width_of
+from .channel import BLOCKRAM as BLOCKRAM
+from .channel import LEAST_DEPTH as LEAST_DEPTH
+from .channel import LUTRAM as LUTRAM
+from .channel import MEMORY_LATENCY as MEMORY_LATENCY
+from .channel import READ_AHEAD as READ_AHEAD
+from .channel import Channel as Channel
+from .channel import memory_kind as memory_kind
 from .epilogue import Epilogue
 from .params import UnitParams, params_from
 from .restop import Restop, misplaced
@@ -33,21 +39,8 @@ FORMAT = 1
 ESTIMATE = "estimate"
 """Field beside those of a table for what its design takes, which reading passes over."""
 
-REGISTERS, LUTRAM, BLOCKRAM = "registers", "lutram", "blockram"
-LEAST_DEPTH = 2
-"""Depth of a FIFO of two registers, of which one is at the head."""
-
-MOST_DEPTH = 1 << 20
-"""Greatest depth of a FIFO in beats: more than the on-chip memory of any FPGA holds."""
-
 MOST_MEMORY_BITS = 1 << 32
 """Greatest memory of one unit in bits: more than any FPGA has on chip."""
-
-READ_AHEAD = 4
-"""Beats that a block RAM FIFO reads ahead: covers the cycles from a pop to the next arrival."""
-
-MEMORY_LATENCY = {REGISTERS: 1, LUTRAM: 1, BLOCKRAM: 4}
-"""Cycles from a push until the beat is at the head, by kind of memory."""
 
 
 class DesignError(StepError):
@@ -57,128 +50,6 @@ class DesignError(StepError):
 def index_bits(count: int) -> int:
     """Bits of an index below `count`, at least 1."""
     return max(1, (count - 1).bit_length())
-
-
-def memory_kind(depth: int) -> str:
-    """Kind of memory of a FIFO of `depth` beats."""
-    return REGISTERS if depth <= LEAST_DEPTH else LUTRAM if depth <= 64 else BLOCKRAM
-
-
-@dataclass(frozen=True)
-class Channel:
-    """A FIFO between two units.
-
-    Parameters
-    ----------
-    name : str
-        Unique in the design.
-    lanes, bits : int
-        Lanes of a beat and bits of one lane; both 0 for a channel that carries structure only.
-    rank : int or None
-        Highest wire stop level. None for a raw channel: words without structure (bus requests,
-        bus words), whose payload is `bits` wide.
-    depth : int
-        Beats that the FIFO holds, at least 2, beats inside a pipelined producer included.
-    delay : int
-        Stages of the producer's pipeline between handshake and payload, in cycles.
-    element : str
-        Element type of a lane, for reports and test benches; empty for the one of as many bits that
-        is no float.
-    tail : int
-        Lanes that the last beat of a row fills, the others are padding; 0 if it fills all.
-    short : bool
-        Whether that beat is the whole row. Then the FIFO does not store the padding, which leaves
-        it as zeros.
-    """
-
-    name: str
-    lanes: int
-    bits: int
-    rank: int | None
-    depth: int = 2
-    delay: int = 0
-    element: str = ""
-    tail: int = 0
-    short: bool = False
-
-    def __post_init__(self) -> None:
-        take_fields(self)
-        if self.depth < LEAST_DEPTH:
-            raise StepError(
-                f"channel {self.name}: a FIFO needs a depth of at least {LEAST_DEPTH}, not "
-                f"{self.depth}"
-            )
-        if self.depth > MOST_DEPTH:
-            raise StepError(
-                f"channel {self.name}: a FIFO holds at most {MOST_DEPTH:,} beats, not "
-                f"{self.depth:,}"
-            )
-        if min(self.lanes, self.bits, self.delay, self.rank or 0) < 0:
-            raise StepError(
-                f"channel {self.name}: lanes, bits, rank and delay must be at least 0, not "
-                f"{self.lanes}, {self.bits}, {self.rank} and {self.delay}"
-            )
-        if self.tail and not 0 < self.tail < self.lanes:
-            raise StepError(
-                f"channel {self.name}: a row can't end at lane {self.tail} of {self.lanes}"
-            )
-        if self.short and not self.tail:
-            raise StepError(f"channel {self.name}: rows that fill a beat are not short")
-
-    @classmethod
-    def from_record(cls, data: Any, what: str) -> Channel:
-        """The channel of a table, which an earlier version may have written."""
-        return record(older.channel(data), cls, what)
-
-    @property
-    def memory(self) -> str:
-        """Kind of memory, by depth."""
-        return memory_kind(self.depth)
-
-    @property
-    def latency(self) -> int:
-        """Cycles from the producer's handshake until the beat is at the head of the FIFO."""
-        return self.delay + MEMORY_LATENCY[self.memory]
-
-    def pipelined(self, delay: int) -> Channel:
-        """The channel behind a pipeline of `delay` cycles, deep enough for one beat per cycle."""
-        least = delay + MEMORY_LATENCY[memory_kind(delay + 2)] + 1 if delay else 0
-        return dataclasses.replace(self, delay=delay, depth=max(self.depth, least))
-
-    @property
-    def data_bits(self) -> int:
-        """Width of the data field; wide enough for the level in an empty token."""
-        if self.rank is None:
-            return self.bits
-        return max(self.lanes * self.bits, stop_bits(self.rank))
-
-    @property
-    def stop_bits(self) -> int:
-        """Width of the stop field; 0 for a raw channel."""
-        return 0 if self.rank is None else stop_bits(self.rank)
-
-    @property
-    def width(self) -> int:
-        """Width of the payload in bits."""
-        return self.data_bits + (0 if self.rank is None else KIND_BITS + self.stop_bits)
-
-    @property
-    def stored(self) -> Channel:
-        """What the FIFO stores: of short rows only the lanes that hold columns."""
-        if not self.short:
-            return self
-        return dataclasses.replace(self, lanes=self.tail, tail=0, short=False)
-
-    @property
-    def memory_bits(self) -> int:
-        """Bits of memory of the FIFO, without registers of the beat at the head."""
-        return self.memory_bits_of(self.depth)
-
-    def memory_bits_of(self, depth: int) -> int:
-        """Bits of memory if the FIFO were so deep."""
-        ahead = READ_AHEAD if memory_kind(depth) == BLOCKRAM else 0
-        rows = depth - 1 if depth == LEAST_DEPTH else depth + ahead
-        return rows * self.stored.width
 
 
 K = TypeVar("K", bound=UnitParams)

@@ -51,11 +51,10 @@ class Flatten(UnitParams):
         if self.hold or self.hi > rank:
             return None
         closed = self.hi - self.lo
-        stops = [
+        levels = tuple(
             level - closed if level > self.hi else min(level, self.lo) for level in range(rank + 1)
-        ]
-        empty = [level - closed if level > self.hi else level for level in range(rank + 1)]
-        return Levels(rank - closed, tuple(stops), tuple(empty))
+        )
+        return Levels(rank - closed, stops=levels, empty=levels)
 
     def swallows(self, x: Extents) -> bool:
         return any(dim.may_be_empty for dim in x[self.lo : self.hi])
