@@ -225,9 +225,9 @@ def _kept(device: Device) -> Found:
 def _clock(device: Device) -> Found:
     """Count cycles of a run that waits for its input, between two looks at another clock."""
     session, link, wire = device.session, device.link, device.link.wire
-    told = link.read(Space.IDENTITY, Identity.CLOCK, 1)[0]
-    if told != device.around.clock:
-        return f"the board says {told:,} Hz, and {device.around.clock:,} is described", {}
+    clock = link.read(Space.IDENTITY, Identity.CLOCK, 1)[0]
+    if clock != device.around.clock:
+        return f"the board says {clock:,} Hz, and {device.around.clock:,} is described", {}
 
     def look() -> tuple[float, float, int]:
         before = wire.now()

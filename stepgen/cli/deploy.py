@@ -70,7 +70,7 @@ UNTESTED = ("name", "past_link", "runs", "output", "resident", *STAYING)
 )
 @click.option(
     "--report",
-    "told",
+    "report_file",
     type=Output(".json"),
     metavar="FILE.json",
     help="Write all that was found out, with versions, to send to the authors; --selftest always "
@@ -106,7 +106,7 @@ def command(
     past_link: bool | None,
     runs: int,
     output: Path | None,
-    told: Path | None,
+    report_file: Path | None,
     resident: bool,
     ids: Path | None,
     more: int,
@@ -133,7 +133,7 @@ def command(
             HardwareOptions,
             *UNTESTED,
         )
-        return _self_test(replace(where, name=selftest), port, told, json=json)
+        return _self_test(replace(where, name=selftest), port, report_file, json=json)
     if resident:
         check_unused("can't be given with --resident: --ids says how many runs there are", "runs")
     else:
@@ -193,20 +193,20 @@ def command(
                 tokens.run(device, decoder, text.tokens(program, decoder), check, progress)
                 data = tokens.document(device, where.name, text)
                 there = about(board, design, physical=not simulated)
-                return _stayed(tokens, data, there, output, told, json=json)
+                return _stayed(tokens, data, there, output, report_file, json=json)
             reports = [device.test(loaded.inputs, progress=progress) for _ in range(runs)]
         except StepError as error:
-            if told is not None:
+            if report_file is not None:
                 failed = {"good": False, "faults": [str(error)], "board": where.name}
-                _write(told, failed | about(board, design, physical=not simulated))
+                _write(report_file, failed | about(board, design, physical=not simulated))
             raise
         traffic = device.link.traffic
     number = next((k for k, report in enumerate(reports) if not report.good), runs - 1)
     worst = reports[number]
     data = document(worst, where.name, runs, traffic.repeated, past=device.session.moved_past)
-    if told is not None:
+    if report_file is not None:
         there = about(board, design, physical=not simulated)
-        _write(told, data | {"run": number} | there | seen(worst, traffic))
+        _write(report_file, data | {"run": number} | there | seen(worst, traffic))
     if output is not None:  # behind the report, for a run that did not end has given nothing
         inputs.save(output, device.streams(worst), device.tensors(worst))
     if json:
@@ -221,7 +221,7 @@ def _stayed(
     data: dict[str, Any],
     there: dict[str, Any],
     output: Path | None,
-    told: Path | None,
+    report_file: Path | None,
     *,
     json: bool,
 ) -> int:
@@ -231,8 +231,8 @@ def _stayed(
     from stepgen.report import console
     from stepgen.tools.atomic import atomic_file
 
-    if told is not None:
-        _write(told, data | there)
+    if report_file is not None:
+        _write(report_file, data | there)
     if output is not None:
         with atomic_file(output) as partial:
             np.savez(partial, **tokens.outputs())
@@ -243,14 +243,16 @@ def _stayed(
     return 0
 
 
-def _self_test(where: BoardOptions, port: str | None, told: Path | None, *, json: bool) -> int:
+def _self_test(
+    where: BoardOptions, port: str | None, report_file: Path | None, *, json: bool
+) -> int:
     """Test a board."""
     from stepgen.board.device import VIRTUAL, check_port
     from stepgen.cli import self_test
     from stepgen.report import console
 
     check_port(where.name, port)
-    place = told or self_test.report_of(where.name)
+    place = report_file or self_test.report_of(where.name)
     data, design = self_test.run(where, port, quiet=json)
     there = about(
         where.board(simulated=True)[0], design, physical=not where.name.startswith(VIRTUAL)
