@@ -39,7 +39,7 @@ def test_what_does_not_fit_is_named(stepgen, fits) -> None:
     assert "multipliers" in rows["icebreaker"]["why"]
     assert rows["alveo-u55c"]["fits"]
     assert "memory" not in rows["icepi-zero-sdram"]["why"]
-    text = stepgen("board p.py:layer --lanes 4").out
+    text = stepgen("board p.py:layer --lanes 8").out
     assert "not enough LUTs" in text
     assert "fits" in text
 
