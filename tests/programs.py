@@ -75,6 +75,7 @@ def every_unit() -> sg.Graph:
     wide = rows.promote(0).expand(count=2).accum(sg.fn.retile_col(), rank=1)
     sg.linear_offchip_store(wide, y)
     g.output(x.promote(0).reshape(dim=1, chunk=2), "pairs")
+    g.output(x.promote(), "whole")
     chunks = x.reshape(chunk=3, pad=0)[0]
     g.output(chunks, "chunks")
     g.output(chunks.accum(sg.fn.maximum(), rank=1), "highest")

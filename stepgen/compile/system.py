@@ -117,7 +117,15 @@ def _named(rows: Connected, part: str) -> Connected:
             params = replace(params, region=named(params.region))
         origin = named(row.origin) if row.origin else ""
         name, inputs, outputs = named(row.name), ends(row.inputs), ends(row.outputs)
-        return replace(row, name=name, params=params, inputs=inputs, outputs=outputs, origin=origin)
+        return replace(
+            row,
+            name=name,
+            params=params,
+            inputs=inputs,
+            outputs=outputs,
+            origin=origin,
+            restops=tuple(replace(r, before=named(r.before)) for r in row.restops),
+        )
 
     return Connected(
         [unit(row) for row in rows.units],

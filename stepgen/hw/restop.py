@@ -41,8 +41,8 @@ class RestopCore(wiring.Component):
             Array([*levels, *[levels[-1]] * ((1 << bits) - len(levels))])
             for levels in (self.levels.stops, self.levels.empty)
         )
-        few = max(bits, len(y.stop))
-        low = Signal(few)
+        few = min(max(bits, len(y.stop)), len(y.data))
+        low = Signal(range(max(self.levels.empty) + 1))
         m.d.comb += low.eq(empty[x.data[:bits]])
         m.d.comb += [
             y.kind.eq(x.kind),

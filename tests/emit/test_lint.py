@@ -44,6 +44,7 @@ BUILT = (
     *(f"recipes:{name}" for name in ("expert_of_layer", "ragged_attention", "safe_softmax")),
     *(f"normalize:{name}" for name in ("layer_norm", "rms_norm", "softmax")),
     *("alignment", "gelu", "gnn", "matmul", "matvec", "perceptron"),
+    *("transformer:decode", "transformer:prefill"),
 )
 """Those that are small anyway."""
 
