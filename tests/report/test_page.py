@@ -222,7 +222,7 @@ def test_a_chain_that_no_unit_limits(tmp_path):
         "    g = sg.Graph('chain')\n"
         "    y = g.input('x', sg.int8[1, 4], (2,))\n"
         "    for _ in range(n):\n"
-        "        y = y.promote().flatten(0, 1)\n"
+        "        y = y.promote().fifo(3).flatten(0, 1).fifo(3)\n"
         "    g.output(y, 'y')\n"
         "    return g\n"
     )
