@@ -68,11 +68,11 @@ def command(
     with waiting.progress(quiet=json) as progress:
         if board.vivado:
             made = project.write(design, board, earlier=places, progress=progress)
-            told, file = project.document(made), project.BUILD
+            report_data, file = project.document(made), project.BUILD
         else:
             made = build(design, board, auto=auto, earlier=places, progress=progress)
             check_clock(design, made)
-            told, file = document(made, design), made.file
+            report_data, file = document(made, design), made.file
         change = output is not None or not earlier
         with saving(made, folder) as place:
             written = write(folder, loaded, design, earlier=earlier, change=change)
@@ -80,10 +80,10 @@ def command(
     files = {what: str(folder / name) for what, name in written.files.items()}
     files |= {"board": str(place), what: str(place / file)}
     if report is not None:
-        write_page(report, loaded, design, told)
+        write_page(report, loaded, design, report_data)
         files["report"] = str(report)
     if json:
-        console.show_json({**told, "files": files, "hash": written.hash})
+        console.show_json({**report_data, "files": files, "hash": written.hash})
         return
     console.show(console.pairs_table({**files, "hash": written.hash}))
     console.show(*lines(made, place))

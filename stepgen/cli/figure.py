@@ -108,8 +108,8 @@ def command(
             place.write_text(figures_page(outcomes, given_options()), encoding="utf-8")
     if json:
         documents = {o.figure.name: o.document() for o in outcomes}
-        told = {"figures": documents, "claims": found, "warnings": unused}
-        console.show_json(told | {"files": {"report": report}})
+        outcome_data = {"figures": documents, "claims": found, "warnings": unused}
+        console.show_json(outcome_data | {"files": {"report": report}})
         return
     if claims:
         print(marked(found))

@@ -120,8 +120,8 @@ class On:
         machine = variants.changed(machine, variants.parsed(texts))
         if not texts:
             return machine
-        told = ", ".join(f"{name}={text}" for name, text in texts.items())
-        return dataclasses.replace(machine, name=f"{machine.name} with {told}")
+        settings = ", ".join(f"{name}={text}" for name, text in texts.items())
+        return dataclasses.replace(machine, name=f"{machine.name} with {settings}")
 
 
 @called

@@ -155,7 +155,7 @@ def generated(
 
             bench_files = needed(experiment)
             progress("preparing the test bench", 0.0)
-            # What is wrong with it is told before the folder changes.
+            # What is wrong with it is reported before the folder changes.
             put = opened.enter_context(prepared(folder, experiment, golden))
         progress("writing Verilog", 0.5)
         written = write(
