@@ -64,6 +64,7 @@ from stepgen.ir.text import load, save
 if _typing.TYPE_CHECKING:
     from stepgen import frontend as frontend
     from stepgen.board.device import Device as Device
+    from stepgen.cli.config import config as config
     from stepgen.commands.run import run as run
     from stepgen.commands.simulate import simulate as simulate
     from stepgen.commands.synthesize import synthesize as synthesize
@@ -113,6 +114,7 @@ if not _typing.TYPE_CHECKING:
     _LATE = {
         "Device": "stepgen.board.device",
         "System": "stepgen.cosim.system",
+        "config": "stepgen.cli.config",
         "run": "stepgen.commands.run",
         "simulate": "stepgen.commands.simulate",
         "synthesize": "stepgen.commands.synthesize",

@@ -121,13 +121,16 @@ def test_simulations_of_a_page(page, folder, capsys):
     run_page(ROOT / page, folder, capsys, built=True)
 
 
-@pytest.mark.parametrize("page", ["python.md", "transforms.md"])
+@pytest.mark.parametrize("page", ["python.md", "settings.md", "transforms.md"])
 def test_python_of_a_page(page, folder, capsys, monkeypatch):
     """Its blocks run one after the other, and print what is written behind ``print``."""
     monkeypatch.syspath_prepend(folder)
     monkeypatch.syspath_prepend(ROOT)
     monkeypatch.delitem(sys.modules, "first", raising=False)
-    blocks = BLOCK.findall((ROOT / "docs" / page).read_text())
+    written = (ROOT / "docs" / page).read_text()
+    for name, body in SAVED.findall(written):
+        (folder / name).write_text(body)
+    blocks = BLOCK.findall(written)
     text = "\n".join(body for language, body in blocks if language == "python")
     exec(compile(text, page, "exec"), {})
     said = re.findall(r"^ *print\(.*\)  # (.*)$", text, re.MULTILINE)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from stepgen.cli.config import show_json
 from stepgen.cli.groups import argument, check_unused, grouped
 from stepgen.cli.options import HardwareOptions, ProgramOptions, json_option
 from stepgen.cli.outputs import NAME
@@ -43,7 +44,7 @@ def command(program: MaybeProgram, hardware: HardwareOptions, *, json: bool) -> 
         check_unused("is for a program, not for a board", hardware)
         row = _row(program.program, known[program.program])
         if json:
-            console.show_json({"boards": [row], "outdated": None})
+            show_json({"boards": [row], "outdated": None})
         else:
             console.show(
                 console.pairs_table(about(row["board"], known[row["board"]], row["ports"]))
@@ -70,7 +71,7 @@ def command(program: MaybeProgram, hardware: HardwareOptions, *, json: bool) -> 
                 "why": _why(found),
             }
     if json:
-        console.show_json({"boards": list(rows.values()), "outdated": outdated})
+        show_json({"boards": list(rows.values()), "outdated": outdated})
     elif program.program is None:
         _show_boards(rows.values())
     else:

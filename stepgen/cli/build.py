@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from stepgen.cli.board_options import BoardOptions
+from stepgen.cli.config import show_json
 from stepgen.cli.groups import grouped
 from stepgen.cli.options import HardwareOptions, ProgramOptions, json_option
 from stepgen.cli.outputs import Output
@@ -83,7 +84,7 @@ def command(
         write_page(report, loaded, design, report_data)
         files["report"] = str(report)
     if json:
-        console.show_json({**report_data, "files": files, "hash": written.hash})
+        show_json({**report_data, "files": files, "hash": written.hash})
         return
     console.show(console.pairs_table({**files, "hash": written.hash}))
     console.show(*lines(made, place))

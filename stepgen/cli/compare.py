@@ -6,6 +6,7 @@ from functools import partial
 
 import click
 
+from stepgen.cli.config import show_json
 from stepgen.cli.groups import grouped
 from stepgen.cli.options import HardwareOptions, ProgramOptions, RunOptions, json_option
 from stepgen.cli.outputs import NAME
@@ -42,7 +43,7 @@ def command(
         )
     compared = comparison(first, second, other.names(program, against))
     if json:
-        console.show_json(compared | {"outdated": first.outdated or second.outdated})
+        show_json(compared | {"outdated": first.outdated or second.outdated})
     else:
         for side in (first, second):
             if side.problem:

@@ -14,6 +14,7 @@ import click
 from stepgen.cli import models
 from stepgen.cli import resident as staying
 from stepgen.cli.board_options import BoardOptions
+from stepgen.cli.config import show_json
 from stepgen.cli.groups import check_unused, grouped
 from stepgen.cli.options import HardwareOptions, ProgramOptions, json_option
 from stepgen.cli.outputs import INPUT, NAME, Output
@@ -210,7 +211,7 @@ def command(
     if output is not None:  # behind the report, for a run that did not end has given nothing
         inputs.save(output, device.streams(worst), device.tensors(worst))
     if json:
-        console.show_json(data)
+        show_json(data)
     else:
         console.show(*lines(data))
     return 0 if data["good"] else 1
@@ -237,7 +238,7 @@ def _stayed(
         with atomic_file(output) as partial:
             np.savez(partial, **tokens.outputs())
     if json:
-        console.show_json(data)
+        show_json(data)
     else:
         console.show(*staying.lines(data))
     return 0
@@ -259,7 +260,7 @@ def _self_test(
     )
     _write(place, data | there)
     if json:
-        console.show_json(data | {"report": str(place)})
+        show_json(data | {"report": str(place)})
     else:
         console.show(*self_test.lines(data, place))
     return 0 if data["good"] else 1

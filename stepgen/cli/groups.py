@@ -11,12 +11,15 @@ from typing import Any
 import click
 from click.core import ParameterSource
 
-from stepgen.cli import outputs
+from stepgen.cli import config, outputs
 from stepgen.ir.errors import StepError
 from stepgen.ir.where import placed
 
 OPTIONS = "Options"
 """Where in the help options stand that name no section."""
+
+_GIVEN = (ParameterSource.COMMANDLINE, ParameterSource.DEFAULT_MAP)
+"""Where options come from that are not by default; the second is a file of settings."""
 
 _LEFT_OUT = ("output", "json", "help")
 """Options that change nothing in what is reported."""
@@ -37,10 +40,26 @@ class _Spared(click.Parameter):
 
 class _Option(_Spared, click.Option):
     def __init__(
-        self, *names: Any, section: str = OPTIONS, unless: str | None = None, **more: Any
+        self,
+        *names: Any,
+        section: str = OPTIONS,
+        unless: str | None = None,
+        pairs: bool = False,
+        **more: Any,
     ) -> None:
+        if pairs:
+            more["multiple"] = True
         super().__init__(*names, **more)
-        self.section, self.unless = section, unless
+        self.section, self.unless, self.pairs = section, unless, pairs
+
+    def consume_value(self, ctx: click.Context, opts: Any) -> tuple[Any, ParameterSource]:
+        value, source = super().consume_value(ctx, opts)
+        if self.pairs and source is ParameterSource.COMMANDLINE:
+            # Names that only a file of settings has keep their values.
+            given = {text.partition("=")[0] for text in value}
+            others = ctx.lookup_default(str(self.name)) or ()
+            value = (*(text for text in others if text.partition("=")[0] not in given), *value)
+        return value, source
 
 
 class _Argument(_Spared, click.Argument):
@@ -50,6 +69,18 @@ class _Argument(_Spared, click.Argument):
 
 
 class _Command(click.Command):
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        if not ctx.resilient_parsing and any(p.name == config.OPTION for p in self.params):
+            given, *_ = self.make_parser(ctx).parse_args([*args])
+            named, program = (given.get(name) for name in (config.OPTION, "program"))
+            if isinstance(named, str):
+                ctx.obj = config.found(named, program if isinstance(program, str) else None)
+                ctx.default_map = config.defaults(ctx.obj, self.params)
+        try:
+            return super().parse_args(ctx, args)
+        except click.BadParameter as error:
+            raise config.placed(ctx, error) from None
+
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         sections: dict[str, list[tuple[str, str]]] = {}
         for parameter in self.get_params(ctx):
@@ -80,7 +111,8 @@ def option(help: str, *names: str, **more: Any) -> Any:
         By default that of the field: ``"--bus-bits"`` of ``bus_bits``.
     **more
         Arguments of `click.Option`, and ``section``, where in the help it stands, and ``unless``,
-        the parameter of an eager option beside which a required one may be missing.
+        the parameter of an eager option beside which a required one may be missing, and
+        ``pairs``, whether it takes ``NAME=VALUE`` and may be repeated.
     """
 
     def made(name: str) -> click.Parameter:
@@ -117,17 +149,21 @@ def check_unused(why: str, *options: Any) -> None:
         )
     for parameter in context.command.params:
         source = context.get_parameter_source(parameter.name or "")
+        # A file of settings is for several commands.
         if parameter.name in names and source is ParameterSource.COMMANDLINE:
             raise StepError(f"{parameter.opts[-1]} {why}")
 
 
 def given_options() -> dict[str, tuple[str, bool]]:
-    """All options of the command that runs: their values, and whether they were given."""
+    """All options of the command that runs: their values, and whether they were given.
+
+    Here or in a file of settings.
+    """
     context, found = click.get_current_context(), {}
     for parameter in context.command.params:
         name = str(parameter.name)
         value = context.params.get(name)
-        given = context.get_parameter_source(name) is ParameterSource.COMMANDLINE
+        given = context.get_parameter_source(name) in _GIVEN
         if name not in _LEFT_OUT:
             text = " ".join(map(str, value)) if isinstance(value, tuple) else str(value or "")
             found[name if parameter.param_type_name == "argument" else parameter.opts[-1]] = (
@@ -161,8 +197,18 @@ def grouped(function: Callable[..., Any]) -> click.Command:
         inputs = outputs.check(values, command.params)
         for name, group in groups.items():
             values[name] = group(**{f.name: values.pop(f.name) for f in fields[name]})
+        context, json = click.get_current_context(), values.get("json")
         with keeping(inputs):
-            return placed("the command line", lambda: function(**values))
+            try:
+                result = placed("the command line", lambda: function(**values))
+            except StepError as error:
+                said = config.placed(context, error)
+                if said is error:
+                    raise
+                raise said from error
+        if not json:
+            config.show(context)
+        return result
 
     parameters = [f.metadata["made"](f.name) for group in fields.values() for f in group]
     command: click.Command = click.command(

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from stepgen.cli.config import show_json
 from stepgen.cli.groups import check_unused, grouped
 from stepgen.cli.options import HardwareOptions, ProgramOptions, json_option
 
@@ -39,7 +40,7 @@ def command(
     dims, numbers, missing = _numbers(program, loaded, costs)
     outdated = program.tell_outdated(loaded, json=json)
     if json:
-        console.show_json({**_document(costs, dims, numbers), "outdated": outdated})
+        show_json({**_document(costs, dims, numbers), "outdated": outdated})
         return
     bits = policy == "hardware"
     console.show(console.costs_table(policy, _rows(loaded, costs, nodes), bits=bits))

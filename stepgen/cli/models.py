@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from stepgen.cli.config import show_json
 from stepgen.ir.wire import LANES
 
 if TYPE_CHECKING:
@@ -50,7 +51,7 @@ def show(program: ProgramOptions, *, json: bool) -> None:
     model = load(program.program)
     rows = _settings(program, cache=model.tokens[1])["cache"]
     if json:
-        console.show_json(models.document(model, rows))
+        show_json(models.document(model, rows))
     else:
         console.show(*models.tables(model, rows))
 
@@ -237,7 +238,7 @@ def _tell(
         shapes = {name: list(array.shape) for name, array in found.items()}
         place = None if out is None else str(out)
         document = {"outputs": shapes, "drawn": drawn, "generated": [*generated], "out": place}
-        console.show_json(document)
+        show_json(document)
         return
     if drawn:
         console.show(f"drawn: {', '.join(drawn)} (seed {seed})")

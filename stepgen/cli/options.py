@@ -38,8 +38,13 @@ class ProgramOptions:
         help="path.py:function, the name of a shipped example, a graph saved as .json, a design "
         "folder, which stepgen verilog writes, or a model, which stepgen import writes.",
     )
+    config: str | None = option(
+        "Settings from a file, stepgen.toml beside the program: those of this name, which options "
+        "given here replace.",
+        metavar="NAME|FILE.toml[:NAME]",
+    )
     settings: Sequence[str] = option(
-        "A parameter of the program; repeatable.", "--set", multiple=True, metavar="NAME=VALUE"
+        "A parameter of the program; repeatable.", "--set", pairs=True, metavar="NAME=VALUE"
     )
     routing: Path | None = option(
         "Experts chosen per token (npz, npy, csv), for a program that takes a routing.",
@@ -65,7 +70,7 @@ class ProgramOptions:
     dims: Sequence[str] = option(
         "Extent of a dynamic dim of drawn inputs; repeatable.",
         "--dim",
-        multiple=True,
+        pairs=True,
         metavar="NAME=N",
     )
     transforms: Sequence[str] = option(
@@ -77,30 +82,21 @@ class ProgramOptions:
 
     def load(self, *, draw: bool = True, tensors: bool = True) -> Program:
         """Build the program and transform it; see `stepgen.program.program.load`."""
-        from stepgen.ir.errors import StepError
-        from stepgen.program import program, routing, traces
-        from stepgen.program.schedule import transformed
+        from stepgen.commands.named import Named
         from stepgen.program.settings import pairs
 
-        loaded = program.load(
-            self.program,
-            pairs(self.settings, "--set"),
-            routing=None if self.routing is None else routing.read(self.routing),
-            lengths=None if self.lengths is None else traces.load_lengths(self.lengths),
+        named = Named(
+            program=self.program,
+            settings=pairs(self.settings, "--set"),
+            routing=self.routing,
+            lengths=self.lengths,
             inputs=self.inputs,
             imports=self.imports,
             seed=self.seed,
             dims=pairs(self.dims, "--dim"),
-            draw=draw,
-            tensors=tensors,
+            transforms=self.transforms,
         )
-        if self.transforms and loaded.design is not None:
-            raise StepError(
-                f"--transform can't be given: the design in {self.program} is finished; "
-                f"{shlex.join(['stepgen', 'show', self.program, '--json'])} prints its program, "
-                f"which from a .json file can be transformed"
-            )
-        return transformed(loaded, self.transforms)
+        return named.load(draw=draw, tensors=tensors)
 
     def outdated(self, loaded: Program) -> str | None:
         """Why the circuit in the design folder is not that of now, and what writes it anew."""
@@ -152,7 +148,7 @@ class HardwareOptions:
     depths: Sequence[str] = _circuit(
         "Beats that the FIFO of a channel holds; repeatable.",
         "--depth",
-        multiple=True,
+        pairs=True,
         metavar="CHANNEL=N",
     )
     no_fuse: bool = _circuit(
@@ -243,7 +239,7 @@ class RunOptions(LimitOptions):
         "Share of cycles in which a port or memory channel (mem.ar, mem.r, mem.aw, mem.w, "
         "mem.b) stalls, from 0 to below 1; all=SHARE for every one; repeatable.",
         "--stall",
-        multiple=True,
+        pairs=True,
         metavar="NAME=SHARE",
     )
     early: Sequence[str] = _stalls(

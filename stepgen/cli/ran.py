@@ -35,7 +35,7 @@ class AgainstOptions:
         "A parameter of AGAINST; where it is the same program, those of --set hold, too; "
         "repeatable.",
         "--against-set",
-        multiple=True,
+        pairs=True,
         metavar="NAME=VALUE",
     )
 

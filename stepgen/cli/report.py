@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from stepgen.cli.config import show_json
 from stepgen.cli.groups import check_unused, given_options, grouped
 from stepgen.cli.options import HardwareOptions, ProgramOptions, RunOptions, json_option
 from stepgen.cli.outputs import NAME, Output
@@ -73,7 +74,7 @@ def command(
         cycles = run.prediction.cycles if run.prediction else None
         said = {"cycles": cycles, "problem": run.problem, "files": {"report": output}}
         said |= {"outdated": run.outdated}
-        console.show_json(said if compared is None else said | {"compared": compared})
+        show_json(said if compared is None else said | {"compared": compared})
     else:
         if run.problem:
             console.warn(run.problem)

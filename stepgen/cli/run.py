@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from stepgen.cli import models
+from stepgen.cli.config import show_json
 from stepgen.cli.groups import grouped
 from stepgen.cli.options import ProgramOptions, json_option
 from stepgen.cli.outputs import INPUT, Output
@@ -88,7 +89,7 @@ def command(
         inputs.save_given(save_inputs, loaded.graph, loaded.inputs)
     if json:
         document = _document(result, out)
-        console.show_json({**document, "outdated": outdated})
+        show_json({**document, "outdated": outdated})
         return
     if result.drawn:
         console.show(f"drawn: {', '.join(result.drawn)} (seed {program.seed})")

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from stepgen.cli import models
+from stepgen.cli.config import show_json
 from stepgen.cli.groups import check_unused, grouped
 from stepgen.cli.options import HardwareOptions, ProgramOptions, json_option
 from stepgen.cli.outputs import Output
@@ -96,7 +97,7 @@ def _draw(graph: Graph, svg: Path | None, dot: Path | None, *, every: bool, json
             place.write_text(svgs.svg(placed), encoding="utf-8")
     files = {"svg": svg, "dot": dot}
     if json:
-        console.show_json({"boxes": len(drawn.boxes), "files": files})
+        show_json({"boxes": len(drawn.boxes), "files": files})
         return
     for path in filter(None, files.values()):
         console.show(f"written to {path}")

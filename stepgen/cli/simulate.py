@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from stepgen.cli.config import show_json
 from stepgen.cli.groups import check_unused, grouped, option
 from stepgen.cli.options import (
     LimitOptions,
@@ -40,13 +41,13 @@ class MachineOptions:
     changes: Sequence[str] = _machine(
         "Change a field of the machine, such as memory.channels=16; repeatable.",
         "--change",
-        multiple=True,
+        pairs=True,
         metavar="FIELD=VALUE",
     )
     depths: Sequence[str] = _machine(
         "Elements that the FIFO of a stream holds, or unbounded; repeatable.",
         "--depth",
-        multiple=True,
+        pairs=True,
         metavar="STREAM=N",
     )
 
@@ -103,7 +104,7 @@ def command(
     )
     files = pictures.write(seen, seen)
     if json:
-        console.show_json({**data, "files": files, "outdated": outdated})
+        show_json({**data, "files": files, "outdated": outdated})
         return
     console.show(*parts(data, top=top, every=every))
     for path in filter(None, files.values()):

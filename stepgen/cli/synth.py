@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from stepgen.cli.board_options import BoardOptions
+from stepgen.cli.config import show_json
 from stepgen.cli.groups import grouped
 from stepgen.cli.options import HardwareOptions, ProgramOptions, json_option
 from stepgen.cli.placed import report_option, write_page
@@ -47,7 +48,7 @@ def command(
     if report is not None:
         write_page(report, loaded, design, data)
     if json:
-        console.show_json({**data, "files": {"report": report}})
+        show_json({**data, "files": {"report": report}})
     else:
         show(result.made, data)
         if report is not None:

@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 from stepgen.cli import models
+from stepgen.cli.config import show_json
 from stepgen.cli.groups import check_unused, grouped
 from stepgen.cli.options import HardwareOptions, ProgramOptions, RunOptions, json_option
 from stepgen.cli.outputs import INPUT, Output
@@ -82,7 +83,6 @@ def command(
     from stepgen.commands.test import tested
     from stepgen.ir.errors import StepError
     from stepgen.program.design_folder import check_target
-    from stepgen.report import console
     from stepgen.tools import waiting
 
     if not waveform:
@@ -110,7 +110,7 @@ def command(
         )
     data = result.document()
     if json:
-        console.show_json(data)
+        show_json(data)
     else:
         _show(data)
     return 0 if data["good"] else 1

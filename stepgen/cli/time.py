@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from stepgen.cli.config import show_json
 from stepgen.cli.groups import grouped
 from stepgen.cli.options import (
     HardwareOptions,
@@ -47,7 +48,7 @@ def command(
     seen = functools.partial(timeline.of_prediction, loaded.graph.name, result.prediction)
     files = pictures.write(lambda: seen(every=every), lambda: seen(every=True))
     if json:
-        console.show_json({**data, "files": files, "outdated": outdated})
+        show_json({**data, "files": files, "outdated": outdated})
         return
     most = "at most " if varies else ""
     console.show(

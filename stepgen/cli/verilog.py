@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from stepgen.cli.config import show_json
 from stepgen.cli.groups import check_unused, grouped
 from stepgen.cli.options import HardwareOptions, ProgramOptions, RunOptions, json_option
 from stepgen.cli.outputs import Output
@@ -86,7 +87,7 @@ def command(
         )
     files = {what: str(place) for what, place in made.files.items()}
     if json:
-        console.show_json({**files, "hash": made.hash, "built": made.built})
+        show_json({**files, "hash": made.hash, "built": made.built})
         return
     console.show(console.pairs_table({**files, "hash": made.hash}))
     if not made.built:

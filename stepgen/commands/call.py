@@ -15,6 +15,8 @@ from ..ir.arguments import readable, take
 from ..ir.errors import StepError
 from ..ir.graph import Graph
 from ..ir.where import user_line
+from ..program.config import Config
+from .named import of_config
 from .source import Drawing, Given
 
 R = TypeVar("R")
@@ -35,8 +37,12 @@ def called(function: Callable[..., R]) -> Callable[..., R]:
         hints = typing.get_type_hints(function)
         groups = {key: hint for key, hint in hints.items() if dataclasses.is_dataclass(hint)}
         groups.pop("return", None)
-        settings = _settings(program, options, name)
         known = set(call.__signature__.parameters) - {"program", "inputs"}  # type: ignore[attr-defined]
+        settings: dict[str, Any] = {}
+        if isinstance(program, Config):
+            options = _with_file(program, options, known)
+        else:
+            settings = _settings(program, options, name)
         for key in sorted(options.keys() - known):
             near = get_close_matches(key, known, 1)
             hint = f"did you mean {near[0]}?" if near else f"it has {', '.join(sorted(known))}"
@@ -50,8 +56,15 @@ def called(function: Callable[..., R]) -> Callable[..., R]:
         }
         own = _taken(options, {k: h for k, h in hints.items() if k not in groups}, name)
         inputs = take(inputs or {}, Mapping[str, Any], name, "inputs")
-        given = Given(program, inputs, filled.pop("drawing"), settings)
-        return function(given, **filled, **own)
+        drawing = filled.pop("drawing")
+        if not isinstance(program, Config):
+            return function(Given(program, inputs, drawing, settings), **filled, **own)
+        if inputs:
+            raise StepError(
+                f"{name} at {user_line()} takes no inputs beside {program}, whose key inputs "
+                f"names a file"
+            )
+        return function(of_config(program, drawing), **filled, **own)
 
     call.__signature__ = _signature(function)  # type: ignore[attr-defined]
     return call
@@ -75,6 +88,20 @@ def notebook(result: object, drawn: str, *tables: str) -> str:
     return "\n".join(["<div>", f"<p>{said}</p>", drawn, *shown, "</div>"])
 
 
+def _with_file(config: Config, options: dict[str, Any], known: set[str]) -> dict[str, Any]:
+    """The options, and those of a file of settings that a function has."""
+    filled = dict(options)
+    for key, value in config.values.items():
+        name = key.replace("-", "_")
+        if name not in known:
+            continue
+        if isinstance(value, dict) and isinstance(options.get(name), Mapping):
+            filled[name] = {**value, **options[name]}
+        else:
+            filled.setdefault(name, value)
+    return filled
+
+
 def _taken(options: dict[str, Any], hints: Mapping[str, Any], name: str) -> dict[str, Any]:
     """The options of these names and types, which are taken out."""
     return {
@@ -91,8 +118,9 @@ def _settings(program: Any, options: dict[str, Any], name: str) -> dict[str, Any
     model = models.is_made(program)
     if not model and not isinstance(program, Graph):
         raise StepError(
-            f"{name} at {user_line()} takes a Graph or a model, not {type(program).__name__}: "
-            f"of a function that returns a Graph and its inputs give *function()"
+            f"{name} at {user_line()} takes a Graph, a model or sg.config(...), not "
+            f"{type(program).__name__}: of a function that returns a Graph and its inputs give "
+            f"*function()"
         )
     asked = {key: options.pop(key) for key in [*options] if key in models.settings()}
     if asked and not model:
@@ -109,7 +137,7 @@ def _signature(function: Callable[..., Any]) -> inspect.Signature:
     written = inspect.signature(function)
     namespace = {"Drawing": Drawing, **vars(inspect.getmodule(function))}
     found = [
-        kinds("program", kinds.POSITIONAL_OR_KEYWORD, annotation="Graph | Model"),
+        kinds("program", kinds.POSITIONAL_OR_KEYWORD, annotation="Graph | Model | Config"),
         kinds("inputs", kinds.POSITIONAL_OR_KEYWORD, default=None, annotation="Mapping | None"),
     ]
     drawing = kinds("drawing", kinds.KEYWORD_ONLY, annotation="Drawing")

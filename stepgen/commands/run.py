@@ -82,7 +82,7 @@ def run(source: Source, *, lanes: int | None = None) -> RunResult:
 
     Parameters
     ----------
-    program : Graph or Model
+    program : Graph, Model or Config
     inputs : mapping of str to object, optional
         Contents of input streams and tensors, or what a model takes; missing ones are drawn.
     lanes : int, optional

@@ -130,7 +130,7 @@ def simulate(source: Source, on: On, limit: Limit) -> SimulateResult:
 
     Parameters
     ----------
-    program : Graph or Model
+    program : Graph, Model or Config
     inputs : mapping of str to object, optional
         Contents of input streams and tensors, or what a model takes; missing ones are drawn.
     machine, change, depth

@@ -90,7 +90,7 @@ def synthesize(source: Source, circuit: Circuit, on: OnBoard) -> SynthesizeResul
 
     Parameters
     ----------
-    program : Graph or Model
+    program : Graph, Model or Config
     inputs : mapping of str to object, optional
         Not needed here.
     board : str

@@ -113,7 +113,7 @@ def test(
 
     Parameters
     ----------
-    program : Graph or Model
+    program : Graph, Model or Config
     inputs : mapping of str to object, optional
         Contents of input streams and tensors, or what a model takes; missing ones are drawn.
     out : str or Path

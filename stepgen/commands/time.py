@@ -121,7 +121,7 @@ def time(source: Source, circuit: Circuit, timing: Timing) -> TimeResult:
 
     Parameters
     ----------
-    program : Graph or Model
+    program : Graph, Model or Config
     inputs : mapping of str to object, optional
         Contents of input streams and tensors, or what a model takes; missing ones are drawn.
     lanes, bus_bits, depth, ...

@@ -73,7 +73,7 @@ def verilog(
 
     Parameters
     ----------
-    program : Graph or Model
+    program : Graph, Model or Config
     inputs : mapping of str to object, optional
         They are written into the folder, too.
     out : str or Path

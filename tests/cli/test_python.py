@@ -83,6 +83,7 @@ def test_a_simulation_is_that_of_the_command(stepgen, made) -> None:
     line = "simulate p.py:layer --machine sda --change memory.channels=2 --depth x.0=3 --json"
     result = sg.simulate(*made(), machine="sda", change={"memory.channels": 2}, depth={"x.0": 3})
     said = stepgen(line).json
+    del said["settings"]
     own = result.document()
     assert {**said, "program": ""} == {
         **own,
@@ -98,7 +99,7 @@ def test_verilog_is_that_of_the_command(stepgen, here, made) -> None:
     result = sg.verilog(*made(), out="two", wrap=["axi"])
     assert result.hash == said["hash"]
     assert result.text == (here / "one" / "layer.v").read_text()
-    assert {*result.files} == {*said} - {"hash", "built"}
+    assert {*result.files} == {*said} - {"hash", "built", "settings"}
     assert all(path.exists() for path in result.files.values())
 
 
@@ -191,8 +192,14 @@ def test_a_deadlock_brings_what_happened_until_then(stepgen, made) -> None:
             lambda g: sg.run(g, cache=3),
             "run at HERE:{} takes no cache here: layer is a graph",
         ),
-        (lambda g: sg.run("moe"), "run at HERE:{} takes a Graph or a model, not str"),
-        (lambda g: sg.run((g, {})), "run at HERE:{} takes a Graph or a model, not tuple"),
+        (
+            lambda g: sg.run("moe"),
+            "run at HERE:{} takes a Graph, a model or sg.config(...), not str",
+        ),
+        (
+            lambda g: sg.run((g, {})),
+            "run at HERE:{} takes a Graph, a model or sg.config(...), not tuple",
+        ),
         (lambda g: sg.synthesize(g), "synthesize at HERE:{} needs board=..."),
         (
             lambda g: sg.verilog(g, package=["x"]),

@@ -1,0 +1,101 @@
+"""A program by name, as the command line and a file of settings have it."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ..ir.errors import StepError
+
+if TYPE_CHECKING:
+    from ..program.config import Config
+    from ..program.program import Program
+    from .source import Drawing
+
+
+@dataclass(frozen=True, kw_only=True)
+class Named:
+    """A program by name.
+
+    Attributes
+    ----------
+    program : str
+        As for `stepgen.program.program.load`.
+    settings : mapping of str to str
+        Parameters of the program, as texts.
+    routing, lengths, inputs : Path, optional
+        Files.
+    imports : sequence of Path
+        Python files whose functions and operators a saved graph has.
+    seed : int
+        Of drawn inputs and of stalls.
+    dims : mapping of str to str
+        Extents of dynamic dims of drawn inputs, as texts.
+    transforms : sequence of str
+        Transforms to apply first.
+    """
+
+    program: str
+    settings: Mapping[str, str] = field(default_factory=dict)
+    routing: Path | None = None
+    lengths: Path | None = None
+    inputs: Path | None = None
+    imports: Sequence[Path] = ()
+    seed: int = 0
+    dims: Mapping[str, str] = field(default_factory=dict)
+    transforms: Sequence[str] = ()
+
+    def load(self, *, draw: bool = True, tensors: bool = True) -> Program:
+        """Build the program and transform it; see `stepgen.program.program.load`."""
+        from ..program import program, routing, traces
+        from ..program.schedule import transformed
+
+        loaded = program.load(
+            self.program,
+            self.settings,
+            routing=None if self.routing is None else routing.read(self.routing),
+            lengths=None if self.lengths is None else traces.load_lengths(self.lengths),
+            inputs=self.inputs,
+            imports=self.imports,
+            seed=self.seed,
+            dims=self.dims,
+            draw=draw,
+            tensors=tensors,
+        )
+        if self.transforms and loaded.design is not None:
+            raise StepError(
+                f"--transform can't be given: the design in {self.program} is finished; "
+                f"{shlex.join(['stepgen', 'show', self.program, '--json'])} prints its program, "
+                f"which from a .json file can be transformed"
+            )
+        return transformed(loaded, self.transforms)
+
+
+def of_config(config: Config, drawing: Drawing) -> Named:
+    """The program of a file of settings.
+
+    Raises
+    ------
+    StepError
+        If it names none.
+    """
+    from ..program.config import as_text
+
+    values = config.values
+    if "program" not in values:
+        raise StepError(f"{config} has no program")
+    files = {
+        what: Path(values[what]) for what in ("routing", "lengths", "inputs") if what in values
+    }
+    return Named(
+        program=str(values["program"]),
+        settings={name: as_text(value) for name, value in values.get("set", {}).items()},
+        imports=[Path(path) for path in values.get("import", ())],
+        seed=drawing.seed,
+        dims={name: str(extent) for name, extent in drawing.dim.items()},
+        transforms=drawing.transform,
+        **files,
+    )
