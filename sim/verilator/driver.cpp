@@ -1,6 +1,6 @@
 // Runs the cases of a run folder without Python: the fast way for long runs.
 //
-//   driver +folder=RUN [+first=N] [+cases=N] [+vcd=FILE]
+//   driver +folder=RUN [+first=N] [+cases=N] [+vcd=FILE [+vcd_from=CYCLE]]
 //
 // Reads <RUN>/<case>/case.txt and the files it names, writes the results beside it (the layout is
 // in docs/run-folder.md) and prints one line of JSON per case. Exit code 0 when every case came
@@ -93,8 +93,9 @@ struct Port {
 
 class Bench {
 public:
-    Bench(VerilatedContext* context, const std::string& vcd)
-        : context_{context}, top_{""}, random_{static_cast<uint64_t>(context->randSeed())} {
+    Bench(VerilatedContext* context, const std::string& vcd, uint64_t vcd_from)
+        : context_{context}, top_{""}, vcd_from_{vcd_from},
+          random_{static_cast<uint64_t>(context->randSeed())} {
         for (const char* name : {"clk", "rst", "load", "dump", "case_number", "running", "cycle",
                                  "done", "error"})
             signal(name);
@@ -129,6 +130,7 @@ public:
 private:
     VerilatedContext* context_;
     Vtop top_;
+    uint64_t vcd_from_;  // the cycle of the run with which the waveform begins
 #if VM_TRACE
     std::unique_ptr<VerilatedVcdC> trace_;
 #endif
@@ -155,7 +157,7 @@ private:
         top_.eval();
         context_->timeInc(1);
 #if VM_TRACE
-        if (trace_) trace_->dump(context_->time());
+        if (trace_ && (!vcd_from_ || get(cycle_) >= vcd_from_)) trace_->dump(context_->time());
 #endif
     }
 
@@ -430,7 +432,8 @@ std::string plusarg(int argc, char** argv, const std::string& name, const std::s
 
 int main(int argc, char** argv) {
     Verilated::commandArgs(argc, argv);
-    Bench bench{Verilated::threadContextp(), plusarg(argc, argv, "vcd", "")};
+    Bench bench{Verilated::threadContextp(), plusarg(argc, argv, "vcd", ""),
+                std::stoull(plusarg(argc, argv, "vcd_from", "0"))};
     const std::string folder = plusarg(argc, argv, "folder", ".");
     const unsigned first = static_cast<unsigned>(std::stoul(plusarg(argc, argv, "first", "0")));
     const unsigned cases = static_cast<unsigned>(std::stoul(plusarg(argc, argv, "cases", "1")));

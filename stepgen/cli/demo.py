@@ -79,12 +79,14 @@ def command(
     the host's part of it.
     """
     from stepgen.cli.deploy import lines
+    from stepgen.cosim.waves import suffix
     from stepgen.emit.design_writer import write
     from stepgen.program.design_folder import MANIFEST, check_target
     from stepgen.report import console, summary, timeline
     from stepgen.tools import waiting
     from stepgen.tools.atomic import atomic_folder
 
+    wave = suffix()
     for tiling in TILINGS:
         check_target(output / tiling)
     programs = [_load(tiling, settings, routing, seed) for tiling in TILINGS]
@@ -99,7 +101,7 @@ def command(
                 experiment.test(
                     place / tiling,
                     driver=driver,
-                    waveform=place / f"{experiment.design.name}.vcd",
+                    waveform=place / f"{experiment.design.name}{wave}",
                     waveform_cycles=WAVEFORM_CYCLES,
                     progress=tell,
                 )
@@ -119,7 +121,7 @@ def command(
     files = {f"Verilog, {t}": str(output / t / f"{name}.v") for t, name in names.items()}
     files |= {f"design table, {t}": str(output / t / MANIFEST) for t in TILINGS}
     waveform = f"waveform of the first {WAVEFORM_CYCLES:,} cycles"
-    files |= {f"{waveform}, {t}": str(output / f"{name}.vcd") for t, name in names.items()}
+    files |= {f"{waveform}, {t}": str(output / f"{name}{wave}") for t, name in names.items()}
     files["timeline"] = str(output / "timeline.png")
     files |= {f"where the cycles go, {t}": str(output / f"{t}.html") for t in TILINGS}
     good = all(v.good for v in verdicts) and (deployed is None or bool(deployed["good"]))

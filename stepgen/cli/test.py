@@ -44,9 +44,15 @@ MOST_FAULTS = 10
 @click.option("--waveform", is_flag=True, help="Write a waveform into the folder.")
 @click.option(
     "--waveform-cycles",
-    type=click.IntRange(1),
-    metavar="N",
-    help="End the waveform after N cycles: a cycle of a large design takes about 30 KB.",
+    metavar="N|A:B",
+    help="The first N cycles in the waveform, or those from A to before B; by default all.",
+)
+@click.option(
+    "--waveform-units",
+    multiple=True,
+    metavar="UNIT",
+    help="A unit in the waveform, with the channels that it reads and writes; repeatable; by "
+    "default all.",
 )
 @click.option(
     "--abort",
@@ -73,7 +79,8 @@ def command(
     driver: str,
     simulator: Simulator,
     waveform: bool,
-    waveform_cycles: int | None,
+    waveform_cycles: str | None,
+    waveform_units: Sequence[str],
     aborts: Sequence[int],
     ids: Path | None,
     more: int,
@@ -86,7 +93,7 @@ def command(
     from stepgen.tools import waiting
 
     if not waveform:
-        check_unused("is for a waveform: add --waveform", "waveform_cycles")
+        check_unused("is for a waveform: add --waveform", "waveform_cycles", "waveform_units")
     check_target(output)
     text = models.text_of(ids, more)
     if text is None:
@@ -106,6 +113,7 @@ def command(
             simulator=simulator,
             waveform=waveform,
             waveform_cycles=waveform_cycles,
+            waveform_units=waveform_units,
             aborts=aborts,
         )
     data = result.document()

@@ -11,6 +11,7 @@ from ..cosim import experiment as experiments
 from ..cosim.experiment import Experiment
 from ..cosim.simulators import Simulator
 from ..cosim.verdict import Verdict
+from ..cosim.waves import suffix
 from ..emit.design_writer import write
 from ..hw.design.table import Design
 from ..ir.show import html_table
@@ -104,7 +105,8 @@ def test(
     driver: str = "cocotb",
     simulator: Simulator = "verilator",
     waveform: bool = False,
-    waveform_cycles: int | None = None,
+    waveform_cycles: int | str | None = None,
+    waveform_units: Sequence[str] = (),
     abort: Sequence[int] = (),
 ) -> TestResult:
     """Simulate the Verilog; compare values, every cycle, memory and counters.
@@ -123,8 +125,10 @@ def test(
     simulator : "verilator" or "icarus"
     waveform : bool
         Whether to write a waveform into the folder.
-    waveform_cycles : int, optional
-        End it after so many cycles.
+    waveform_cycles : int or str, optional
+        Its first N cycles, or those of ``"A:B"``; by default all.
+    waveform_units : sequence of str
+        Units that it shows, with the channels that they read and write; by default all.
     abort : sequence of int
         First abort a run in each of these cycles by a soft reset.
     lanes, bus_bits, depth, ...
@@ -155,6 +159,7 @@ def test(
             simulator=simulator,
             waveform=waveform,
             waveform_cycles=waveform_cycles,
+            waveform_units=waveform_units,
             aborts=abort,
         )
 
@@ -168,7 +173,8 @@ def tested(
     driver: str,
     simulator: Simulator,
     waveform: bool,
-    waveform_cycles: int | None,
+    waveform_cycles: int | str | None,
+    waveform_units: Sequence[str],
     aborts: Sequence[int],
 ) -> TestResult:
     """Simulate experiments, those on one design together.
@@ -181,13 +187,13 @@ def tested(
     folder : Path
     progress : Progress
         Called with the current step.
-    driver, simulator, waveform, waveform_cycles, aborts
+    driver, simulator, waveform, waveform_cycles, waveform_units, aborts
         As for `test`.
     """
     for experiment in (one for group in groups for one in group):
         experiment.aborts = tuple(aborts)
     design = groups[0][0].design
-    vcd = f"{design.name}.vcd" if waveform else None
+    wave = f"{design.name}{suffix(waveform_units)}" if waveform else None
     verdicts: list[Verdict] = []
     with atomic_folder(folder) as place:
         for group in groups:
@@ -196,13 +202,14 @@ def tested(
                 place if group is groups[0] else place / group[0].design.name,
                 driver=driver,
                 simulator=simulator,
-                waveform=None if vcd is None or group is not groups[0] else place / vcd,
+                waveform=None if wave is None or group is not groups[0] else place / wave,
                 waveform_cycles=waveform_cycles,
+                waveform_units=waveform_units,
                 progress=progress,
             )
         write(folder, program, design, circuit=False)
-    wave = None if vcd is None else folder / vcd
-    return TestResult(design, verdicts, folder, wave, driver, simulator)
+    there = None if wave is None else folder / wave
+    return TestResult(design, verdicts, folder, there, driver, simulator)
 
 
 def joined(documents: Sequence[dict[str, Any]]) -> dict[str, Any]:

@@ -47,6 +47,7 @@ from .simulators import Simulator
 from .testbench import run_cocotb
 from .verdict import Verdict
 from .verilator import Simulation, run_driver
+from .waves import convert, window
 
 MARGIN = 1000
 """Cycles beyond the prediction after which a simulation is aborted."""
@@ -307,7 +308,8 @@ class Experiment:
         driver: str = "cocotb",
         simulator: Simulator = "verilator",
         waveform: Path | None = None,
-        waveform_cycles: int | None = None,
+        waveform_cycles: int | str | None = None,
+        waveform_units: Sequence[str] = (),
         opt: str = FAST_BUILD,
         progress: Progress = quiet,
     ) -> Verdict:
@@ -323,9 +325,11 @@ class Experiment:
             Icarus has four states and shows each X that gets where none may be; it is slower, and
             has no driver ``cpp``.
         waveform : Path, optional
-            VCD file to write.
-        waveform_cycles : int, optional
-            End the waveform after so many cycles; by default it covers the entire run.
+            File to write: ``.fst``, with units and channels, or ``.vcd``, with all wires.
+        waveform_cycles : int or str, optional
+            The first N cycles, or ``"A:B"``; by default it covers the entire run.
+        waveform_units : sequence of str
+            Units in an FST, with the channels that they read and write; by default all.
         opt : str
             One of those of `stepgen.cosim.verilator.build`.
         progress : Progress
@@ -343,6 +347,7 @@ class Experiment:
             simulator=simulator,
             waveform=waveform,
             waveform_cycles=waveform_cycles,
+            waveform_units=waveform_units,
             opt=opt,
             progress=progress,
         )
@@ -356,7 +361,8 @@ def simulate(
     driver: str = "cocotb",
     simulator: Simulator = "verilator",
     waveform: Path | None = None,
-    waveform_cycles: int | None = None,
+    waveform_cycles: int | str | None = None,
+    waveform_units: Sequence[str] = (),
     opt: str = FAST_BUILD,
     simulation: Simulation | FourState | None = None,
     progress: Progress = quiet,
@@ -367,7 +373,7 @@ def simulate(
     ----------
     experiments : sequence of Experiment
         They may differ in inputs, stalls and the memory's timing, not in their design.
-    folder, driver, simulator, waveform, waveform_cycles, opt, progress
+    folder, driver, simulator, waveform, waveform_cycles, waveform_units, opt, progress
         As for `Experiment.test`.
     simulation : Simulation or FourState, optional
         Of the design, that `stepgen.cosim.builds.built` gave before.
@@ -382,6 +388,7 @@ def simulate(
     design = experiments[0].design
     if any(e.design != design for e in experiments):
         raise StepError(f"the experiments on {design.name} are on different designs")
+    seen = window(waveform_cycles, waveform_units, design)
     progress("predicting", 0.0)
     cases = [e.case(judge=driver == "judge", four_state=four_state) for e in experiments]
     if simulation is None:
@@ -396,21 +403,28 @@ def simulate(
     outside, seed = simulation.interface, experiments[0].stalls.seed
     write_cases(folder, outside, cases)
     progress("simulating", 0.0)
-    vcd = waveform if waveform_cycles is None else None
+    raw = waveform
+    if waveform is not None and waveform.suffix == ".fst":
+        raw = waveform.with_suffix(".raw.vcd")
+    vcd = raw if seen.end is None else None
     if driver == "cpp" and isinstance(simulation, Simulation):
         outcomes = run_driver(simulation, folder, cases=len(cases), vcd=vcd, seed=seed)
     else:
         outcomes = run_cocotb(simulation, folder, vcd=vcd, seed=seed, progress=progress)
-    if waveform is not None and waveform_cycles is not None:
+    if raw is not None and seen.end is not None:
         # The first run again, aborted early: the waveform of a long run fills disks.
         progress("writing the waveform", 0.0)
         with tempfile.TemporaryDirectory() as place:
-            short = dataclasses.replace(cases[0], limit=waveform_cycles)
+            short = dataclasses.replace(cases[0], limit=seen.end)
             write_cases(Path(place), outside, [short])
             if isinstance(simulation, Simulation):
-                run_driver(simulation, Path(place), vcd=waveform, seed=seed)
+                run_driver(simulation, Path(place), vcd=raw, vcd_from=seen.first, seed=seed)
             else:
-                run_cocotb(simulation, Path(place), vcd=waveform, seed=seed)
+                run_cocotb(simulation, Path(place), vcd=raw, seed=seed)
+    if waveform is not None and raw is not None and raw != waveform:
+        progress("writing the waveform", 0.9)
+        convert(raw, waveform, design, seen)
+        raw.unlink()
     return [
         Verdict(
             outcome,

@@ -227,6 +227,7 @@ def run_driver(
     cases: int = 1,
     first: int = 0,
     vcd: Path | None = None,
+    vcd_from: int = 0,
     record: bool = True,
     seed: int = 0,
 ) -> list[Outcome]:
@@ -241,6 +242,8 @@ def run_driver(
         How many cases to run, and the number of the first.
     vcd : Path or None
         Where to write the waveform; needs a simulation with `trace`.
+    vcd_from : int
+        The cycle of the run with which it begins; 0 has what was before the run, too.
     record : bool
         Whether to record the cycle of every beat. Without, the simulation runs faster, and only
         values, memory, counters and the length of the run are checked.
@@ -255,7 +258,7 @@ def run_driver(
     command = [str(simulation.driver), f"+folder={folder}", f"+first={first}", f"+cases={cases}"]
     command += random_arguments(seed)
     if vcd is not None:
-        command.append(f"+vcd={vcd}")
+        command += [f"+vcd={vcd}", f"+vcd_from={vcd_from}"]
     if not record:
         command.append("+norecord")
     done = children.run(command)

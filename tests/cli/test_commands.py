@@ -271,6 +271,7 @@ def test_test(stepgen, here):
     assert data["good"]
     assert data["cycles"]["predicted"] == data["cycles"]["simulated"]
     assert all(data["compared"].values())
+    assert data["waveform"] == "t/layer.fst"
     assert (here / data["waveform"]).stat().st_size > 0
     assert (here / "t" / "interface.json").exists()
 

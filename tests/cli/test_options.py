@@ -131,7 +131,7 @@ WITHOUT_EFFECT = {
     "metrics p.py:layer": (HardwareOptions, "is for the circuit: add --policy hardware"),
     "verilog p.py:layer": (RunOptions, "is for a test bench: add --bench"),
     "board": (HardwareOptions, "is for a program: name one"),
-    "test p.py:layer": (("waveform_cycles",), "is for a waveform: add --waveform"),
+    "test p.py:layer": (("waveform_cycles", "waveform_units"), "is for a waveform: add --waveform"),
     "report p.py:layer": (("against_settings",), "is for another program: add --against"),
     "simulate p.py:layer --all": (("top",), "shows some operators and --all every one: leave one"),
     "fuzz --no-rtl --replay case.json": (
