@@ -39,7 +39,7 @@ MAY_IMPORT = {
     "model": (r"stepgen\.(ir|timing)", _TABLE, _PARAMS),
     "timing": (r"stepgen\.(ir|timing)", _TABLE),
     "tools": (r"stepgen\.(ir|tools)", r"stepgen\.timing\.watch"),
-    "frontend": (_CORE, r"stepgen\.(tools|frontend)"),
+    "frontend": (_CORE, _TABLE, r"stepgen\.(tools|frontend)"),
     "program": (_CORE, _TABLE, r"stepgen\.(tools|frontend|program)"),
     "emit": (_CORE, r"stepgen\.(hw|tools|program|emit)"),
     "drivers": (r"stepgen\.drivers",),

@@ -56,6 +56,30 @@ def show(program: ProgramOptions, *, json: bool) -> None:
         console.show(*models.tables(model, rows))
 
 
+def compiled(program: ProgramOptions, hardware: HardwareOptions, *, json: bool) -> None:
+    """Print what each operation of a model becomes as a circuit."""
+    from stepgen.program import models as programs
+    from stepgen.program.program import Program
+    from stepgen.report import console, models
+    from stepgen.tools.waiting import progress as shown_progress
+
+    _no_program(program, "--compiled")
+    model, settings = _opened(program, "--compiled is")
+    circuit = hardware.circuit()
+    with shown_progress(quiet=json) as progress:
+        progress("compiling", 0.0)
+        log = programs.compiled(
+            model,
+            program.program,
+            settings,
+            lambda graph: circuit.experiment(Program(graph)).design,
+        )
+    if json:
+        console.show_json(models.compiled_document(log))
+    else:
+        console.show(*models.compiled(log))
+
+
 def run(
     program: ProgramOptions,
     ids: Path | None,
@@ -165,22 +189,31 @@ class Text:
             yield {"ids": [token]}, 1
 
 
-def _opened(program: ProgramOptions) -> tuple[Model, dict[str, str]]:
+def _opened(
+    program: ProgramOptions, what: str = "--ids and --golden are"
+) -> tuple[Model, dict[str, str]]:
     """The model that is asked for, and what --set says of its program."""
     from stepgen.program.program import model_of
     from stepgen.program.settings import pairs
 
-    return model_of(program.program, pairs(program.settings, "--set"), seed=program.seed)
+    settings = pairs(program.settings, "--set")
+    return model_of(program.program, settings, seed=program.seed, what=what)
+
+
+def _no_program(program: ProgramOptions, what: str) -> None:
+    """Refuse options that change a program, where a model's own are made."""
+    from stepgen.ir.errors import StepError
+
+    for option, given in (("--transform", program.transforms), ("--dim", program.dims)):
+        if given:
+            raise StepError(f"{option} can't be given with {what}")
 
 
 def decoder(program: ProgramOptions, lanes: int) -> Decoder:
     """The programs of a model for a text; options that a text does not take are refused."""
-    from stepgen.ir.errors import StepError
     from stepgen.program import models
 
-    for option, given in (("--transform", program.transforms), ("--dim", program.dims)):
-        if given:
-            raise StepError(f"{option} can't be given with --ids")
+    _no_program(program, "--ids")
     model, settings = _opened(program)
     return models.decoder(model, program.program, settings, lanes)
 

@@ -23,6 +23,11 @@ if TYPE_CHECKING:
 @grouped
 @click.option("--design", is_flag=True, help="Show units and channels of the circuit, their cost.")
 @click.option(
+    "--compiled",
+    is_flag=True,
+    help="Of a model: the units that each operation became, why, and its least cycles for a token.",
+)
+@click.option(
     "--svg",
     type=Output(".svg"),
     metavar="FILE.svg",
@@ -38,6 +43,7 @@ def command(
     hardware: HardwareOptions,
     *,
     design: bool,
+    compiled: bool,
     svg: Path | None,
     dot: Path | None,
     every: bool,
@@ -49,16 +55,22 @@ def command(
     drawn, with their number.
 
     Of a model: its layers, with parameters, bytes and operations for one token, with as many rows
-    in the caches as --set cache=N says. With --set element=bf16, or another parameter of its
-    program: the operators of that.
+    in the caches as --set cache=N says, and the least cycles of a circuit. With --set element=bf16,
+    or another parameter of its program: the operators of that. With --compiled: units.
     """
-    if not design:
+    if not design and not compiled:
         check_unused("is for the circuit: add --design", hardware)
     drawn = svg is not None or dot is not None
-    if drawn and design:
-        raise StepError("--design prints the circuit, and --svg and --dot draw the program")
+    if drawn and (design or compiled):
+        which = "--design" if design else "--compiled"
+        raise StepError(f"{which} prints the circuit, and --svg and --dot draw the program")
+    if design and compiled:
+        raise StepError("--design prints all units and --compiled those of operations: leave one")
     if not drawn:
         check_unused("is for drawings: add --svg or --dot", "every")
+    if compiled:
+        models.compiled(program, hardware, json=json)
+        return
     if models.is_model(program) and not design and not drawn and not models.is_lowered(program):
         models.show(program, json=json)
         return

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from .batch import Batch, Request
 from .builder import Builder, Handle
+from .compiled import CompileLog, compile_log
 from .decoding import Decoder
 from .files import dumps, load, loads, save
 from .kind import Kind, Operands, Value
@@ -23,6 +24,7 @@ from .weight import Weight
 __all__ = [
     "Batch",
     "Builder",
+    "CompileLog",
     "Decoder",
     "Handle",
     "Kind",
@@ -33,6 +35,7 @@ __all__ = [
     "State",
     "Value",
     "Weight",
+    "compile_log",
     "dumps",
     "from_checkpoint",
     "from_config",

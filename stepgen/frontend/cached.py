@@ -18,6 +18,7 @@ from ..ir.stream import Stream
 
 if TYPE_CHECKING:
     from .caches import Caches, Places
+    from .site import Site
 
 NOTHING: Final = -3e38
 """Score of a row that a token does not see: finite, so that differences are numbers."""
@@ -63,6 +64,12 @@ class Cached:
                 for what in names
             },
         )
+
+    def explained(self, at: Site, group: int) -> None:
+        """Say why attention has its form, where so many heads of queries share one of keys."""
+        at.because(f"caches by tiles of {self.caches.tile} rows, as many as a token sees")
+        if group > 1:
+            at.because(f"{group} heads of queries share a tile, since they share keys")
 
     @property
     def rows(self) -> int:

@@ -22,8 +22,9 @@ from .weight import Array, Weight
 
 if TYPE_CHECKING:
     from .kinds.loop import Loop
+    from .rows import Rows
     from .run import Step
-    from .site import Rows, Site
+    from .site import Site
 
 TOKENS = "T"
 """The one dim whose extent differs from run to run: the number of tokens."""

@@ -99,6 +99,26 @@ def lower(
     >>> graph.outputs["silu"]
     <map_1.0 Stream[f32 1x8; T]>
     """
+    given: dict[str, Any] = {"phase": phase, "rows": rows, "cache": cache, "tile": tile}
+    given |= {"batch": batch, "last": last, "columns": columns, "data": data}
+    made = lowered(model, element=element, **given)
+    return made.graph, made.weights
+
+
+def lowered(
+    model: Model,
+    *,
+    phase: Phase | None = None,
+    element: ElementType | Literal["bf16", "f32"] = bf16,
+    rows: int | None = None,
+    columns: int = COLUMNS,
+    cache: int | None = None,
+    tile: int | None = None,
+    batch: int = 1,
+    last: bool = False,
+    data: bool = True,
+) -> Lowering:
+    """As `lower`, with what each operation became."""
     element = as_element(element)
     if element not in (bf16, f32):
         raise StepError(f"{model.name} can be lowered to bf16 or f32, not to {element}")
@@ -132,7 +152,7 @@ def lower(
     made.names |= {node.name for node in made.graph.nodes}  # those of operators
     for name in model.outputs:
         made.graph.output(made.result(made.values[name]), made.name(name))
-    return made.graph, made.weights
+    return made
 
 
 def phase_of(model: Model, phase: Phase | None) -> Phase:

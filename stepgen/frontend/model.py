@@ -322,6 +322,17 @@ class _Checker:
         return Operands(op.where, tuple(values), shapes, elements)
 
 
+def short(name: str) -> str:
+    """The name of an operation without those of the layers that it is in."""
+    return name.rpartition("*.")[2]
+
+
+def inside(op: Op) -> frozenset[str]:
+    """The names of operations that run in each layer of a loop."""
+    loop = op.kind.loop()
+    return frozenset() if loop is None else frozenset(one.name for one in walk(loop.body))
+
+
 def walk(ops: Sequence[Op]) -> Iterator[Op]:
     """Operations in order, those of a loop behind it."""
     for op in ops:

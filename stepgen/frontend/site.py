@@ -10,13 +10,13 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 import numpy as np
 
 from ..ir.dims import DimLike
-from ..ir.dtypes import ElementType, Tile, address, f32
+from ..ir.dtypes import ElementType, address, f32
 from ..ir.errors import StepError
 from ..ir.fn import fn
 from ..ir.graph import Graph
@@ -26,6 +26,7 @@ from ..ir.stream import Stream
 from ..semantics.numbers import DTYPES
 from .cached import Cached
 from .kind import Value
+from .rows import Layers, Rows
 from .weight import Array, Weight
 
 if TYPE_CHECKING:
@@ -33,84 +34,6 @@ if TYPE_CHECKING:
     from .model import Model, Op
 
 Made = TypeVar("Made")
-
-
-@dataclass(frozen=True)
-class Rows:
-    """A value as a stream of tiles.
-
-    Attributes
-    ----------
-    stream : Stream
-        Tiles of f32, of integers or of addresses, in the order of the tokens; of slices there is a
-        dim below.
-    slices : int
-        Into how many tiles a row is cut; 1 for whole rows, which have no such dim.
-    """
-
-    stream: Stream
-    slices: int = 1
-
-    @property
-    def cols(self) -> int:
-        """Columns of a tile."""
-        assert isinstance(self.stream.dtype, Tile)
-        cols = self.stream.dtype.cols.static
-        assert cols is not None
-        return cols
-
-    def whole(self) -> Rows:
-        """The same in whole rows."""
-        if self.slices == 1:
-            return self
-        return Rows(self.stream.accum(fn.retile_col(), rank=1))
-
-    def sliced(self, cols: int) -> Rows:
-        """The same in slices of so many columns."""
-        if self.cols == cols:
-            return self
-        whole = self.whole()
-        count = whole.cols // cols
-        return Rows(whole.stream.flat_map(fn.cut_cols(cols), rank=1), count) if count > 1 else whole
-
-    def by_rows(self) -> Rows:
-        """The same with a dim of the rows of a tile, each in its slices."""
-        rows = self.whole().stream.flat_map(fn.retile_streamify("row"), rank=1)
-        return Rows(rows).sliced(self.cols)
-
-    def of_rows(self) -> Rows:
-        """The reverse of `by_rows`."""
-        return Rows(self.whole().stream.accum(fn.retile_row(), rank=1)).sliced(self.cols)
-
-    def map(self, function: Any, *operands: Stream) -> Rows:
-        """A function of each tile, and of those of other streams."""
-        return replace(self, stream=self.stream.map(function, *operands))
-
-    def each(self, function: Any, tile: Stream) -> Rows:
-        """A function of each tile, and of a tile that all slices of a row share."""
-        return self.map(function, self.spread(tile))
-
-    def spread(self, tile: Stream) -> Stream:
-        """A tile of each row, once for each of its slices."""
-        return tile.promote(0).expand(count=self.slices) if self.slices > 1 else tile
-
-
-@dataclass
-class Layers:
-    """The layers of a loop while their body is lowered.
-
-    Attributes
-    ----------
-    trips : int
-    shared : tuple of str
-        Weights that all of them share.
-    number : Stream
-        That of each layer, for each tile of tokens.
-    """
-
-    trips: int
-    shared: tuple[str, ...]
-    number: Stream
 
 
 @dataclass(frozen=True)
@@ -139,6 +62,10 @@ class Site:
     def heads(self) -> bool:
         """Whether the input has several heads in a row, not just columns."""
         return len(self.inputs[0].shape) > 2
+
+    def because(self, reason: str) -> None:
+        """Say why the operation takes the form that it takes."""
+        self.lowering.reasons.setdefault(self.op.name, []).append(reason)
 
     def once(self, key: Hashable, make: Callable[[], Made]) -> Made:
         """What several operations need of one layer, made for the first of them."""
@@ -333,6 +260,12 @@ class Lowering:
         Columns of slices that what reads a value wants.
     made, made_in_layer : dict
         What several operations share, and those of a layer.
+    owner : dict of str to str
+        By node the operation that it is part of; what several share is the first one's.
+    reasons : dict of str to list of str
+        Why an operation takes the form that it takes, where there was a choice.
+    extents : dict of str to int
+        Dims that the model decides, by name.
     """
 
     model: Model
@@ -352,6 +285,9 @@ class Lowering:
     made: dict[Hashable, Any] = field(default_factory=dict)
     made_in_layer: dict[Hashable, Any] = field(default_factory=dict)
     names: set[str] = field(default_factory=set)
+    owner: dict[str, str] = field(default_factory=dict)
+    reasons: dict[str, list[str]] = field(default_factory=dict)
+    extents: dict[str, int] = field(default_factory=dict)
 
     @property
     def positions(self) -> int:
@@ -410,7 +346,10 @@ class Lowering:
         for op in ops:
             weights = {role: self.model.weights[name] for role, name in op.weights.items()}
             inputs = [self.read(name) for name in op.inputs]
+            first = len(self.graph.nodes)
             self.values[op.name] = op.kind.lower(Site(self, op), *inputs, **weights)
+            for node in self.graph.nodes[first:]:
+                self.owner.setdefault(node.name, op.name)  # those of a loop's body are its own
 
     def keep_last(self, names: Collection[str]) -> None:
         """Go on with the last token of a chunk alone, of these values."""

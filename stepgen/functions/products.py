@@ -265,13 +265,23 @@ class Matmul(_Product, Running):
 
     def _of_one_row(self, tiles: Sequence[Tile], *, stops: bool) -> matvec.Matvec | None:
         """The unit that weights stream through; None of other tiles."""
-        x = tiles[0]
-        if x.rows != 1 or x.element == f32 or (x.element == bf16 and not self.transpose):
-            return None
-        if any(dim.static is None for dim in self._dims(tiles[1])):
+        if self.kept_because(tiles):
             return None
         k, n = self._weights(tiles)
-        return matvec.Matvec(k, n, x.element.name, stops=stops, transposed=self.transpose)
+        return matvec.Matvec(k, n, tiles[0].element.name, stops=stops, transposed=self.transpose)
+
+    def kept_because(self, tiles: Sequence[Tile]) -> str:
+        """Why a circuit keeps tiles of weights; empty where they stream past one row."""
+        x = tiles[0]
+        if x.rows != 1:
+            return f"{x.rows} rows share a tile"
+        if x.element == f32:
+            return "f32"
+        if x.element == bf16 and not self.transpose:
+            return "bf16 that is not transposed"
+        if any(dim.static is None for dim in self._dims(tiles[1])):
+            return "their size is dynamic"
+        return ""
 
     def fold_unit(self, lanes: int, streams: Sequence[Stream], rank: int) -> UnitParams | None:
         """The unit that keeps the sums of a chunk: of one row, or the matrix unit for floats.

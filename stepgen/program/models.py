@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -16,8 +16,9 @@ from .settings import bind
 from .settings import parameters as bound
 
 if TYPE_CHECKING:
-    from ..frontend import Decoder
+    from ..frontend import CompileLog, Decoder
     from ..frontend.model import Model
+    from ..hw.design.table import Design
 
 SUFFIX = ".stepgen"
 """Of files with a model."""
@@ -163,6 +164,37 @@ def lowered(
         found |= caches.drawn(graph, sizes, filled or 0, seed)
     given = {name: array for name, array in weights.items() if name not in found}
     return Lowered(graph, given | own, found)
+
+
+def compiled(
+    model: Model,
+    spec: str,
+    settings: Mapping[str, str],
+    design_of: Callable[[Graph], Design],
+) -> CompileLog:
+    """What each operation of a model becomes; see `stepgen.frontend.compile_log`.
+
+    Parameters
+    ----------
+    model : Model
+    spec : str
+        Where it is from, for messages.
+    settings : mapping of str to str
+        Parameters, as texts.
+    design_of : callable
+        Makes a circuit of a program.
+
+    Raises
+    ------
+    StepError
+        If it can't be lowered, or has no circuit.
+    """
+    from ..frontend import compiled, lowering
+
+    asked = parameters(**bind(parameters, settings, {}, spec))
+    filled = asked.pop("filled")
+    made = placed(spec, lambda: lowering.lowered(model, **asked, data=False))
+    return compiled.log_of(model, made, design_of(made.graph), filled)
 
 
 def decoder(model: Model, spec: str, settings: Mapping[str, str], lanes: int) -> Decoder:

@@ -145,7 +145,11 @@ def call(
 
 
 def model_of(
-    spec: str, settings: Mapping[str, str], *, seed: int = 0
+    spec: str,
+    settings: Mapping[str, str],
+    *,
+    seed: int = 0,
+    what: str = "--ids and --golden are",
 ) -> tuple[Model, dict[str, str]]:
     """The model that a text names, a file or a function that returns one.
 
@@ -157,6 +161,8 @@ def model_of(
         Parameters of the function and of the model's program, as texts.
     seed : int
         For a function with a parameter of this name.
+    what : str
+        What needs a model, for messages.
 
     Returns
     -------
@@ -177,7 +183,7 @@ def model_of(
             return made, others
         spec = f"{name}, which returns {type(made).__name__}"
     raise StepError(
-        f"--ids and --golden are for models, files that stepgen import writes or functions that "
+        f"{what} for models, files that stepgen import writes or functions that "
         f"return one, not for {spec}"
     )
 

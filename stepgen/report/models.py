@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import asdict
 from typing import Any
 
 from rich.console import RenderableType
 
+from ..frontend.bounds import Costs, costs_of
+from ..frontend.compiled import CompileLog
 from ..frontend.imported import Imported
-from ..frontend.model import Model
+from ..frontend.model import Model, Placed, inside, short
 from ..frontend.show import Line, costs, head
+from ..ir.tensor import WORD
+from ..ir.wire import LANES
 from .console import table
 
 _WHAT = ("parameters", "bytes", "read_bytes_per_token", "flops_per_token")
+
+_CIRCUIT = f"a circuit with {LANES} lanes and a memory port of {8 * WORD} bits"
 
 
 def tables(model: Model, rows: int) -> Iterator[RenderableType]:
@@ -24,7 +31,7 @@ def tables(model: Model, rows: int) -> Iterator[RenderableType]:
     rows : int
         In each cache.
     """
-    lines = costs(model, rows)
+    lines, least = costs(model, rows), costs_of(model, rows)
     yield head(model)
     inputs = ", ".join(f"{name} {value}" for name, value in model.inputs.items())
     outputs = ", ".join(f"{name} {model.types[name]}" for name in model.outputs)
@@ -33,24 +40,42 @@ def tables(model: Model, rows: int) -> Iterator[RenderableType]:
     if cached:
         yield f"caches: {cached:,} bytes a token, {cached * rows:,} with {rows:,} rows"
     columns = ("value", "made by", "type", "parameters", "bytes", "bytes read", "operations")
-    shown = [_row(model, lines, line) for line in lines]
-    shown.append(("whole model", "", "", *_total(lines)))
-    title = "Operations, in a loop those of one layer; bytes read and operations for one token"
+    shown = [(*_row(model, lines, line), _cycles(model, least, line.placed)) for line in lines]
+    shown.append(("whole model", "", "", *_total(lines), _cycles(model, least)))
+    title = "Operations, in a loop those of one layer; bytes, operations and cycles for one token"
     title += f" with {rows:,} rows in the caches" if cached else ""
-    yield table(title, *columns, rows=shown, left=3)
+    yield table(title, *columns, "cycles", rows=shown, left=3)
+    yield (
+        f"no cycles: {least}"
+        if isinstance(least, str)
+        else f"cycles are the least that {_CIRCUIT} can take"
+    )
 
 
 def _row(model: Model, lines: list[Line], line: Line) -> tuple[Any, ...]:
     op, depth = line.placed.op, line.placed.depth
-    name = "  " * depth + op.name.rpartition("*." if depth else "\n")[2]
-    loop = op.kind.loop()
+    name = "  " * depth + short(op.name) if depth else op.name
     numbers: tuple[int, ...] = line.numbers
-    if loop is not None:
-        inner = {one.name for one in loop.body}
+    if op.kind.loop() is not None:
+        inner = inside(op)
         numbers = _total([one for one in lines if one.placed.op.name in inner])
         return name, str(op.kind), str(model.types[op.name]), *numbers
-    told = tuple(n or None for n in numbers)
-    return name, str(op.kind), str(model.types[op.name]), *told
+    shown = tuple(n or None for n in numbers)
+    return name, str(op.kind), str(model.types[op.name]), *shown
+
+
+def _cycles(model: Model, least: Costs | str, placed: Placed | None = None) -> int | None:
+    """Least cycles for a token: of an operation in one layer, of all layers of a loop, of all."""
+    if isinstance(least, str):
+        return None
+    if placed is None:
+        return max(least.port(WORD), least.busiest())
+    if placed.op.kind.loop() is not None:
+        names = {placed.op.name, *inside(placed.op)}
+        return max(least.port(WORD, names), least.busiest(names))
+    bound = least.bounds.get(placed.op.name)  # a linear that is split has become others
+    cycles = None if bound is None else bound.least(WORD)
+    return None if bound is None or not cycles else bound.each(cycles)
 
 
 def _total(lines: list[Line]) -> tuple[int, ...]:
@@ -60,7 +85,7 @@ def _total(lines: list[Line]) -> tuple[int, ...]:
 
 def document(model: Model, rows: int) -> dict[str, Any]:
     """The same as JSON; the operations with their attributes are in `stepgen.frontend.dumps`."""
-    lines = costs(model, rows)
+    lines, least = costs(model, rows), costs_of(model, rows)
     return {
         "name": model.name,
         "tokens": list(model.tokens),
@@ -78,11 +103,44 @@ def document(model: Model, rows: int) -> dict[str, Any]:
                 "path": line.placed.op.path,
                 "line": line.placed.op.line,
                 **dict(zip(_WHAT, line.numbers, strict=True)),
+                "cycles_per_token": _cycles(model, least, line.placed),
             }
             for line in lines
         ],
-        "total": dict(zip(_WHAT, _total(lines), strict=True)),
+        "total": {
+            **dict(zip(_WHAT, _total(lines), strict=True)),
+            "cycles_per_token": _cycles(model, least),
+        },
     }
+
+
+def compiled(log: CompileLog) -> Iterator[RenderableType]:
+    """What each operation of a model became, why, and its least cycles for a token."""
+    yield log.head()
+    columns = ("operation", "shape", "units", "why", "multipliers", "bytes read", "cycles", "bound")
+    rows = [
+        (
+            "  " * ("*." in entry.name) + short(entry.name),
+            entry.shape,
+            entry.made_of,
+            "; ".join(entry.reasons),
+            entry.multipliers or None,
+            entry.read or None,
+            "?" if entry.cycles is None else entry.cycles or None,
+            entry.bound,
+        )
+        for entry in log
+    ]
+    title = (
+        "Operations as units, in a loop those of one layer; bytes and least cycles for one token"
+    )
+    yield table(title, *columns, rows=rows, left=4)
+    yield log.total()
+
+
+def compiled_document(log: CompileLog) -> dict[str, Any]:
+    """The same as JSON."""
+    return asdict(log)
 
 
 def found(imported: Imported) -> Iterator[str]:

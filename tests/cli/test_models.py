@@ -66,6 +66,22 @@ def test_a_model_is_shown_with_what_a_token_takes(stepgen, here, llama) -> None:
     assert "loop of 4 layers" in shown
 
 
+def test_what_each_operation_becomes(stepgen, here) -> None:
+    b = Builder("mlp")
+    save(b.model(b.linear(b.input("x", 8), np.ones((8, 16)), name="up")), "mlp.stepgen")
+    shown = stepgen("show mlp.stepgen --compiled --lanes 2")
+    assert shown.code == 0
+    lines = shown.out.splitlines()
+    assert lines[0] == "mlp: 2 lanes, memory port of 64 bits, tiles of 1 token"
+    assert "matvec for weights of 16 x 8: one row" in " ".join(shown.out.split())
+    told = stepgen("show mlp.stepgen --compiled --lanes 2 --set rows=4 --json").json
+    (up,) = told["entries"]
+    assert (up["name"], up["read"], up["multipliers"]) == ("up", 2 * 8 * 16 // 4, 4)
+    assert up["cycles"] == 8 * 16 // 4  # of products, a token
+    cycles = stepgen("show mlp.stepgen --json").json["operations"][0]["cycles_per_token"]
+    assert cycles == 2 * 8 * 16 // 8
+
+
 def test_the_program_of_a_model_is_shown(stepgen, here, llama) -> None:
     """Nothing is drawn for it, not even ids."""
     stepgen("import llama -o m.stepgen")
@@ -154,6 +170,12 @@ def test_a_text_is_tested_on_one_memory(stepgen, here) -> None:
         ),
         ("show m.stepgen --set cache=0", "needs cache to be an integer of at least 1, not '0'"),
         ("run m.stepgen --golden --set cache=1", "has no parameter 'cache', it has none here"),
+        ("show p.py:layer --compiled", "--compiled is for models"),
+        ("show m.stepgen --compiled --svg x.svg", "--compiled prints the circuit, and --svg and"),
+        ("show m.stepgen --compiled --design", "--compiled those of operations: leave one"),
+        ("show m.stepgen --compiled --dim T=3", "--dim can't be given with --compiled"),
+        ("show m.stepgen --compiled --set rows=2", "one token of a request, so rows must be 1"),
+        ("show mlp.stepgen --compiled --set filled=2", "keeps no caches, so filled can't be 2"),
         ("run m.stepgen --golden --ids none.npy", "can't read the list of ids none.npy"),
         ("run m.stepgen --golden --ids far.npy", "40 of token 1 is past its table of 29 rows"),
         ("run m.stepgen --golden --ids long.npy", "takes 1 to 32 tokens in a run, not 33"),

@@ -10,8 +10,9 @@ from ...ir.fn import fn
 from ...ir.stream import Stream
 from ..cached import parted
 from ..kind import Kind, Operands, Value
+from ..rows import Rows
 from ..run import Step
-from ..site import Rows, Site
+from ..site import Site
 from ..weight import Array, Weight
 
 
@@ -91,6 +92,7 @@ class Attention(Kind):
         keys = cached.with_rows(at.factor(k.stream), at.cache("keys", k), clears=False)
         values = cached.with_rows(at.factor(v.stream), at.cache("values", v), clears=True)
         group = q.slices // k.slices
+        cached.explained(at, group)
         queries = packed(at.factor(q.stream), group, alone=k.slices == 1)
         products = queries.promote(0).expand(cached.tiles()).map(fn.matmul(transpose=True), keys)
         scores = products.map(fn.scale(self.scale))

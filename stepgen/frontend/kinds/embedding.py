@@ -7,8 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..kind import Kind, Operands, Value
+from ..rows import Rows
 from ..run import Step
-from ..site import Rows, Site
+from ..site import Site
 from ..weight import Array, Weight
 
 

@@ -13,8 +13,9 @@ from ...ir.fn import fn
 from ...ir.function import Function
 from ...ir.stream import Stream
 from ..kind import Kind, Operands, Value
+from ..rows import Rows
 from ..run import Step
-from ..site import Rows, Site
+from ..site import Site
 from ..weight import Array, Weight
 
 
@@ -133,6 +134,7 @@ class Experts(Kind):
 
         Each token reads those of its experts, tile by tile of their hidden columns.
         """
+        at.because(f"a token reads its {self.top} experts by address")
         x = x.whole()
         factor = one_by_one(at, at.factor(x.stream))
         logits = one_by_one(at, at.columns("router", router, x).whole().stream)

@@ -13,8 +13,9 @@ from ..cached import NO_INTEGER
 from ..form import Form, Weights, real
 from ..integers import MOST, Numbers, powers, products, quotients
 from ..kind import Kind, Operands, Value
+from ..rows import Rows
 from ..run import Step
-from ..site import Rows, Site
+from ..site import Site
 from ..weight import Array, Weight
 from .attention import Attention, packed, unpacked
 
@@ -85,6 +86,7 @@ class IntAttention(Attention, Form):
         """By the tiles of caches, as attention of floats."""
         cached, group = at.cached(), q.slices // k.slices
         q, k, v = (at.by_request(x) for x in (q, k, v))
+        cached.explained(at, group)
         keys = cached.with_rows(k.stream, at.cache("keys", k, int8), clears=False)
         # Rows that nobody wrote have weights of 0, and there are no NaNs.
         values = cached.with_rows(v.stream, at.cache("values", v, int8), clears=False)

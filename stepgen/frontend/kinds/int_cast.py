@@ -9,8 +9,9 @@ from ...ir.dtypes import int32
 from ...ir.fn import fn
 from ..integers import Numbers, moved
 from ..kind import Kind, Operands, Value
+from ..rows import Rows
 from ..run import Step
-from ..site import Rows, Site
+from ..site import Site
 from ..weight import Array
 
 

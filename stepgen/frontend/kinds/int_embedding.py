@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, ClassVar
 from ...ir.dtypes import int16
 from ..form import Form, Weights
 from ..kind import Kind, Operands, Value
-from ..site import Rows, Site
+from ..rows import Rows
+from ..site import Site
 from ..weight import Weight
 from .embedding import Embedding
 

@@ -24,8 +24,9 @@ from ..integers import (
     tabulated,
 )
 from ..kind import Kind, Operands, Value
+from ..rows import Rows
 from ..run import Step
-from ..site import Rows, Site
+from ..site import Site
 from ..weight import Array, Weight
 from .experts import Chosen, Experts, one_by_one, together
 
@@ -121,6 +122,7 @@ class IntExperts(Experts, Form):
         self, at: Site, x: Rows, router: Weight, gate: Weight, up: Weight, down: Weight
     ) -> Rows:
         """As of experts; the chosen ones are read by their numbers."""
+        at.because(f"a token reads its {self.top} experts by address")
         value, x = at.inputs[0], x.whole()
         logits = one_by_one(at, at.columns("router", router, x, int8).whole().stream)
         read = Chosen.of(at, logits, self.top, gate)

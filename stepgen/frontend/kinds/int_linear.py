@@ -10,8 +10,9 @@ from ...ir.fn import fn
 from ..form import Form, Weights
 from ..integers import Numbers, moved, products
 from ..kind import Kind, Operands, Value
+from ..rows import Rows
 from ..run import Step
-from ..site import Rows, Site
+from ..site import Site
 from ..weight import Array, Weight
 from .linear import Linear
 
@@ -92,10 +93,12 @@ class IntLinear(Form):
     ) -> Rows:
         """Of whole rows: slices of columns. Of slices: their sum, whole rows."""
         if x.slices > 1:
+            at.because(f"{x} to a whole row")
             loaded = at.load("weight", weight, (x.cols, weight.shape[-1]), int8)
             made = Rows(x.stream.accum(fn.matmul(), loaded.stream, rank=1))
         else:
             made = at.columns("weight", weight, x, int8)
+            at.because(f"{x} to {made}")
         if bias is not None:
             made = made.map(fn.add(), at.load("bias", bias, (1, made.cols), int32).stream)
         return Rows(self._ended(made.stream, at.inputs[0]), made.slices)

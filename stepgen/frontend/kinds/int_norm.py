@@ -11,8 +11,9 @@ from ...ir.fn import fn
 from ..form import Form, Weights
 from ..integers import Numbers, moved
 from ..kind import Kind, Operands, Value
+from ..rows import Rows
 from ..run import Step
-from ..site import Rows, Site
+from ..site import Site
 from ..weight import Array
 from .norm import Norm
 

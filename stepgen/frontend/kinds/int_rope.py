@@ -12,8 +12,9 @@ from ...ir.fn import fn
 from ..form import Form, Weights, real
 from ..integers import SHARE, Numbers, integers, moved
 from ..kind import Kind, Operands, Value
+from ..rows import Rows
 from ..run import Step
-from ..site import Rows, Site
+from ..site import Site
 from ..weight import Array, Weight
 from .rope import Rope
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from ..kind import Kind, Operands, Value
+from ..rows import Rows
 from ..run import Step
-from ..site import Rows, Site
+from ..site import Site
 from ..weight import Array
 
 

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from ...ir.dtypes import f32
 from ...ir.fn import fn
 from ..kind import Kind, Operands, Value
+from ..rows import Rows
 from ..run import Step
-from ..site import Rows, Site
+from ..site import Site
 from ..weight import Array, Weight
 
 
@@ -49,10 +50,12 @@ class Linear(Kind):
         """Of whole rows: slices of columns. Of slices: their sum, whole rows."""
         matrix = weight.T if self.transposed else weight
         if x.slices > 1:
+            at.because(f"{x} to a whole row")
             loaded = at.load("weight", matrix, (x.cols, matrix.shape[-1]))
             made = Rows(at.factor(x.stream).accum(fn.matmul(), loaded.stream, rank=1))
         else:
             made = at.columns("weight", matrix, x)
+            at.because(f"{x} to {made}")
         if bias is None:
             return made
         return made.map(fn.add(), at.load("bias", bias, (1, made.cols), f32).stream)

@@ -12,8 +12,9 @@ from ...ir.ops.partition import partition
 from ...ir.ops.reassemble import reassemble
 from ..kind import Kind, Operands, Value
 from ..model import Op
+from ..rows import Layers, Rows
 from ..run import Step
-from ..site import Layers, Rows, Site
+from ..site import Site
 from ..weight import Array, Weight
 
 
@@ -77,6 +78,8 @@ class Loop(Kind):
             start.dtype, (first.count(1),), whole.name(f"{at.op.name}_back")
         )
         begun = reassemble([start, back], first, rank=0).flatten(0, 1)
+        whole.extents |= {str(dim): self.trips for dim in whole.graph.spans[spans]}
+        at.because(f"one circuit for all {self.trips} layers, which go round")
         whole.layers, whole.made_in_layer = Layers(self.trips, self.shared, number), {}
         whole.values[self.begin] = Rows(begun)
         whole.lower(self.body)

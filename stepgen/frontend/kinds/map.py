@@ -9,8 +9,9 @@ import numpy as np
 from ...functions.bases import Binary, Unary
 from ...ir.function import Function
 from ..kind import Kind, Operands, Value
+from ..rows import Rows
 from ..run import Step
-from ..site import Rows, Site
+from ..site import Site
 from ..weight import Array
 
 

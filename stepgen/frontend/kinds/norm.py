@@ -10,8 +10,9 @@ import numpy as np
 from ...ir.dtypes import f32
 from ...ir.fn import fn
 from ..kind import Kind, Operands, Value
+from ..rows import Rows
 from ..run import Step
-from ..site import Rows, Site
+from ..site import Site
 from ..weight import Array, Weight
 
 

@@ -13,8 +13,9 @@ from ...ir.fn import fn
 from ...ir.ops.concat import concat
 from ...ir.stream import Stream
 from ..kind import Kind, Operands, Value
+from ..rows import Rows
 from ..run import Step
-from ..site import Rows, Site
+from ..site import Site
 from ..weight import Array, Weight, computed
 
 
@@ -69,6 +70,8 @@ class Rope(Kind):
         self, at: Site, x: Rows, positions: Rows, frequencies: Weight
     ) -> Rows:
         """Cosines and sines by position, which all heads share."""
+        if self.pairs == "neighbours":
+            at.because("pairs are neighbours: a lane and the next")
         cos, sin = self.turns(at, positions, frequencies, f32)
         across = self.across(x)
         return x.each(fn.mul(), cos).map(fn.add(), across.each(fn.mul(), sin).stream)

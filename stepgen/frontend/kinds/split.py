@@ -6,8 +6,9 @@ import math
 from dataclasses import dataclass
 
 from ..kind import Kind, Operands, Value
+from ..rows import Rows
 from ..run import Step
-from ..site import Rows, Site
+from ..site import Site
 from ..weight import Array
 
 

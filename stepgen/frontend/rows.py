@@ -1,0 +1,92 @@
+"""Values of a model as streams of tiles: rows of tokens, whole or in slices of columns."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+from ..ir.dtypes import Tile
+from ..ir.fn import fn
+from ..ir.stream import Stream
+
+
+@dataclass(frozen=True)
+class Rows:
+    """A value as a stream of tiles.
+
+    Attributes
+    ----------
+    stream : Stream
+        Tiles of f32, of integers or of addresses, in the order of the tokens; of slices there is a
+        dim below.
+    slices : int
+        Into how many tiles a row is cut; 1 for whole rows, which have no such dim.
+    """
+
+    stream: Stream
+    slices: int = 1
+
+    @property
+    def cols(self) -> int:
+        """Columns of a tile."""
+        assert isinstance(self.stream.dtype, Tile)
+        cols = self.stream.dtype.cols.static
+        assert cols is not None
+        return cols
+
+    def __str__(self) -> str:
+        """A row, and how it is cut."""
+        return f"{self.slices} slices of {self.cols} columns" if self.slices > 1 else "a whole row"
+
+    def whole(self) -> Rows:
+        """The same in whole rows."""
+        if self.slices == 1:
+            return self
+        return Rows(self.stream.accum(fn.retile_col(), rank=1))
+
+    def sliced(self, cols: int) -> Rows:
+        """The same in slices of so many columns."""
+        if self.cols == cols:
+            return self
+        whole = self.whole()
+        count = whole.cols // cols
+        return Rows(whole.stream.flat_map(fn.cut_cols(cols), rank=1), count) if count > 1 else whole
+
+    def by_rows(self) -> Rows:
+        """The same with a dim of the rows of a tile, each in its slices."""
+        rows = self.whole().stream.flat_map(fn.retile_streamify("row"), rank=1)
+        return Rows(rows).sliced(self.cols)
+
+    def of_rows(self) -> Rows:
+        """The reverse of `by_rows`."""
+        return Rows(self.whole().stream.accum(fn.retile_row(), rank=1)).sliced(self.cols)
+
+    def map(self, function: Any, *operands: Stream) -> Rows:
+        """A function of each tile, and of those of other streams."""
+        return replace(self, stream=self.stream.map(function, *operands))
+
+    def each(self, function: Any, tile: Stream) -> Rows:
+        """A function of each tile, and of a tile that all slices of a row share."""
+        return self.map(function, self.spread(tile))
+
+    def spread(self, tile: Stream) -> Stream:
+        """A tile of each row, once for each of its slices."""
+        return tile.promote(0).expand(count=self.slices) if self.slices > 1 else tile
+
+
+@dataclass
+class Layers:
+    """The layers of a loop while their body is lowered.
+
+    Attributes
+    ----------
+    trips : int
+    shared : tuple of str
+        Weights that all of them share.
+    number : Stream
+        That of each layer, for each tile of tokens.
+    """
+
+    trips: int
+    shared: tuple[str, ...]
+    number: Stream
