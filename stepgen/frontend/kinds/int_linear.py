@@ -98,7 +98,8 @@ class IntLinear(Form):
             made = Rows(x.stream.accum(fn.matmul(), loaded.stream, rank=1))
         else:
             made = at.columns("weight", weight, x, int8)
-            at.because(f"{x} to {made}")
+            if made.slices > 1:
+                at.because(f"{x} to {made}")
         if bias is not None:
             made = made.map(fn.add(), at.load("bias", bias, (1, made.cols), int32).stream)
         return Rows(self._ended(made.stream, at.inputs[0]), made.slices)

@@ -55,7 +55,8 @@ class Linear(Kind):
             made = Rows(at.factor(x.stream).accum(fn.matmul(), loaded.stream, rank=1))
         else:
             made = at.columns("weight", matrix, x)
-            at.because(f"{x} to {made}")
+            if made.slices > 1:
+                at.because(f"{x} to {made}")
         if bias is None:
             return made
         return made.map(fn.add(), at.load("bias", bias, (1, made.cols), f32).stream)
