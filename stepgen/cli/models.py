@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -36,20 +36,11 @@ def is_model(program: ProgramOptions) -> bool:
     return named(program.program)
 
 
-def is_lowered(program: ProgramOptions) -> bool:
-    """Whether --set has parameters of the program of a model, not only those of its layers."""
-    from stepgen.program.settings import pairs
-
-    return not {*pairs(program.settings, "--set")} <= {"cache"}
-
-
-def show(program: ProgramOptions, *, json: bool) -> None:
+def show(program: ProgramOptions, model: Model, settings: Mapping[str, str], *, json: bool) -> None:
     """Print the layers of a model."""
-    from stepgen.program.models import load
     from stepgen.report import console, models
 
-    model = load(program.program)
-    rows = _settings(program, cache=model.tokens[1])["cache"]
+    rows = _settings(program, settings, cache=model.tokens[1])["cache"]
     if json:
         show_json(models.document(model, rows))
     else:
@@ -346,13 +337,12 @@ def _none_left(program: ProgramOptions, left: dict[str, str]) -> None:
         raise StepError(f"{program.program} has no parameter {name!r}, it has none here")
 
 
-def _settings(program: ProgramOptions, **known: int) -> dict[str, int]:
+def _settings(program: ProgramOptions, settings: Mapping[str, str], **known: int) -> dict[str, int]:
     """What --set says of a model, by name; `known` has the names, and numbers by default."""
     from stepgen.ir.errors import StepError
-    from stepgen.program.settings import pairs
 
     found = dict(known)
-    for name, text in pairs(program.settings, "--set").items():
+    for name, text in settings.items():
         if name not in known:
             has = f"it has {', '.join(known)}" if known else "it has none here"
             raise StepError(f"{program.program} has no parameter {name!r}, {has}")

@@ -19,6 +19,7 @@ from stepgen.ir.wire import LANES
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from stepgen.commands.named import Named
     from stepgen.program.program import Program
     from stepgen.report.timeline import Timeline
     from stepgen.tools.workers import Workers
@@ -82,10 +83,14 @@ class ProgramOptions:
 
     def load(self, *, draw: bool = True, tensors: bool = True) -> Program:
         """Build the program and transform it; see `stepgen.program.program.load`."""
+        return self.named().load(draw=draw, tensors=tensors)
+
+    def named(self) -> Named:
+        """The program by value."""
         from stepgen.commands.named import Named
         from stepgen.program.settings import pairs
 
-        named = Named(
+        return Named(
             program=self.program,
             settings=pairs(self.settings, "--set"),
             routing=self.routing,
@@ -96,7 +101,6 @@ class ProgramOptions:
             dims=pairs(self.dims, "--dim"),
             transforms=self.transforms,
         )
-        return named.load(draw=draw, tensors=tensors)
 
     def outdated(self, loaded: Program) -> str | None:
         """Why the circuit in the design folder is not that of now, and what writes it anew."""

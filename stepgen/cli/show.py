@@ -16,8 +16,10 @@ from stepgen.cli.outputs import Output
 from stepgen.ir.errors import StepError
 
 if TYPE_CHECKING:
+    from stepgen.draw.picture import Picture
     from stepgen.hw.design.table import Design
     from stepgen.ir.graph import Graph
+    from stepgen.program.program import Program
 
 
 @grouped
@@ -31,7 +33,7 @@ if TYPE_CHECKING:
     "--svg",
     type=Output(".svg"),
     metavar="FILE.svg",
-    help="Draw the graph: operators, and streams with their types.",
+    help="Draw the graph, operators and streams with their types, or with --design the circuit.",
 )
 @click.option(
     "--dot", type=Output(".dot", ".gv"), metavar="FILE.dot", help="Write it for Graphviz."
@@ -51,8 +53,8 @@ def command(
 ) -> None:
     """Print operators with their types, or the circuit's units, channels and estimated cost.
 
-    With --svg or --dot they are drawn instead; of branches that are alike, such as experts, one is
-    drawn, with their number.
+    With --svg or --dot they are drawn instead, with --design the units and channels; of branches
+    that are alike, such as experts, one is drawn, with their number.
 
     Of a model: its layers, with parameters, bytes and operations for one token, with as many rows
     in the caches as --set cache=N says, and the least cycles of a circuit. With --set element=bf16,
@@ -61,9 +63,8 @@ def command(
     if not design and not compiled:
         check_unused("is for the circuit: add --design", hardware)
     drawn = svg is not None or dot is not None
-    if drawn and (design or compiled):
-        which = "--design" if design else "--compiled"
-        raise StepError(f"{which} prints the circuit, and --svg and --dot draw the program")
+    if drawn and compiled:
+        raise StepError("--compiled prints units, and --svg and --dot draw: leave one of them out")
     if design and compiled:
         raise StepError("--design prints all units and --compiled those of operations: leave one")
     if not drawn:
@@ -71,13 +72,16 @@ def command(
     if compiled:
         models.compiled(program, hardware, json=json)
         return
-    if models.is_model(program) and not design and not drawn and not models.is_lowered(program):
-        models.show(program, json=json)
-        return
-    loaded = program.load(draw=False, tensors=False)
+    named, made = program.named(), None
+    if not design and not drawn:
+        model, settings, made = named.model()
+        if model is not None and {*settings} <= {"cache"}:
+            models.show(program, model, settings, json=json)
+            return
+    loaded = named.load(draw=False, tensors=False, made=made)
     program.tell_outdated(loaded)
     if drawn:
-        _draw(loaded.graph, svg, dot, every=every, json=json)
+        _draw(_picture(loaded, hardware, design=design, every=every), svg, dot, json=json)
     elif design:
         _design(hardware.circuit().experiment(loaded).design, json=json)
     elif json:
@@ -88,16 +92,26 @@ def command(
         _graph(loaded.graph)
 
 
-def _draw(graph: Graph, svg: Path | None, dot: Path | None, *, every: bool, json: bool) -> None:
+def _picture(loaded: Program, hardware: HardwareOptions, *, design: bool, every: bool) -> Picture:
+    """The picture of a program, or of its circuit."""
+    from stepgen.draw.alike import collapsed
+    from stepgen.hw.picture import design_picture
+    from stepgen.ir.picture import picture
+
+    if not design:
+        return picture(loaded.graph, every=every)
+    drawn = design_picture(hardware.circuit().experiment(loaded).design, loaded.graph)
+    return drawn if every else collapsed(drawn)
+
+
+def _draw(drawn: Picture, svg: Path | None, dot: Path | None, *, json: bool) -> None:
     """Write the drawings that are asked for, and print where they are."""
     from stepgen.draw import dot as dots
     from stepgen.draw import svg as svgs
     from stepgen.draw.layout import lay_out
-    from stepgen.ir.picture import picture
     from stepgen.report import console
     from stepgen.tools.atomic import atomic_file
 
-    drawn = picture(graph, every=every)
     if dot is not None:
         with atomic_file(dot) as place:
             place.write_text(dots.dot(drawn), encoding="utf-8")

@@ -6,11 +6,12 @@ import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ..ir.errors import StepError
 
 if TYPE_CHECKING:
+    from ..frontend.model import Model
     from ..program.config import Config
     from ..program.program import Program
     from .source import Drawing
@@ -48,22 +49,44 @@ class Named:
     dims: Mapping[str, str] = field(default_factory=dict)
     transforms: Sequence[str] = ()
 
-    def load(self, *, draw: bool = True, tensors: bool = True) -> Program:
+    def model(self) -> tuple[Model | None, dict[str, str], Any]:
+        """The model, if this is one, and the settings of its program; and what to `load` with."""
+        from ..program import models, program
+
+        if models.is_model(self.program):
+            return models.load(self.program), dict(self.settings), None
+        if program.folder_of(self.program) is not None or self.program.endswith(".json"):
+            return None, {}, None
+        traces = {what: trace for what, trace in self._traces().items() if trace is not None}
+        made = program.called(
+            self.program, self.settings, traces, models.settings(), seed=self.seed, data=False
+        )
+        return (made[0] if models.is_made(made[0]) else None), made[2], made
+
+    def _traces(self) -> dict[str, Any]:
+        from ..program import routing, traces
+
+        return {
+            "routing": None if self.routing is None else routing.read(self.routing),
+            "lengths": None if self.lengths is None else traces.load_lengths(self.lengths),
+        }
+
+    def load(self, *, draw: bool = True, tensors: bool = True, made: Any = None) -> Program:
         """Build the program and transform it; see `stepgen.program.program.load`."""
-        from ..program import program, routing, traces
+        from ..program import program
         from ..program.schedule import transformed
 
         loaded = program.load(
             self.program,
             self.settings,
-            routing=None if self.routing is None else routing.read(self.routing),
-            lengths=None if self.lengths is None else traces.load_lengths(self.lengths),
+            **self._traces(),
             inputs=self.inputs,
             imports=self.imports,
             seed=self.seed,
             dims=self.dims,
             draw=draw,
             tensors=tensors,
+            made=made,
         )
         if self.transforms and loaded.design is not None:
             raise StepError(

@@ -48,6 +48,7 @@ def load(
     dims: Mapping[str, str] | None = None,
     draw: bool = True,
     tensors: bool = True,
+    made: tuple[Any, str, dict[str, str]] | None = None,
 ) -> Program:
     """Find a program, build it, and complete its inputs.
 
@@ -76,6 +77,8 @@ def load(
     tensors : bool
         Whether the contents of tensors are used: else they are not drawn, and a function with a
         parameter ``data`` gets False.
+    made : tuple, optional
+        What `called` gave for this function, so that it is not called again.
 
     Returns
     -------
@@ -103,12 +106,12 @@ def load(
     if spec.endswith(".json"):
         _take_nothing(spec, "graph", settings or {}, traces)
         return of_graph(text.load(spec), {}, Path(spec).name, **more)
-    made, name, others = _called(
+    found, name, others = made or called(
         spec, settings or {}, traces, models.settings(), seed=seed, data=tensors
     )
-    if models.is_made(made):
-        return of_model(made, name, others, **more)
-    graph, own = _split(made, name)
+    if models.is_made(found):
+        return of_model(found, name, others, **more)
+    graph, own = _split(found, name)
     return of_graph(graph, own, name, **more)
 
 
@@ -140,7 +143,7 @@ def call(
     StepError
         If there is no such function, or it fails.
     """
-    made, name, _ = _called(spec, settings, traces or {}, (), seed=seed, data=data)
+    made, name, _ = called(spec, settings, traces or {}, (), seed=seed, data=data)
     return made, name
 
 
@@ -178,7 +181,7 @@ def model_of(
     if models.is_model(spec):
         return models.load(spec), dict(settings)
     if folder_of(spec) is None and not spec.endswith(".json"):
-        made, name, others = _called(spec, settings, {}, models.settings(), seed=seed)
+        made, name, others = called(spec, settings, {}, models.settings(), seed=seed)
         if models.is_made(made):
             return made, others
         spec = f"{name}, which returns {type(made).__name__}"
@@ -188,7 +191,7 @@ def model_of(
     )
 
 
-def _called(
+def called(
     spec: str,
     settings: Mapping[str, str],
     traces: Mapping[str, Any],

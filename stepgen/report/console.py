@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
@@ -11,6 +12,7 @@ import sympy
 from rich import box
 from rich.console import Console, RenderableType
 from rich.constrain import Constrain
+from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
 
@@ -28,6 +30,9 @@ LONGEST_SUM = 4
 
 COLUMNS = 80
 """Width of a terminal, and the most of tables of units, whose long names are folded."""
+
+LEAST_NAME = 16
+"""Letters of a name in a table that stay on one line."""
 
 MOST_UNITS = 40
 """Rows of a table of units; with more units it has a row per kind."""
@@ -228,15 +233,47 @@ def units_table(units: Sequence[Mapping[str, Any]]) -> RenderableType:
         for u in units
     ]
     headings = ("unit", "actor", "busy cycles", *STATES)
-    return _narrow(table("Units", *headings, rows=lines, left=2), "unit")
+    return _narrow("Units", headings, lines, names=0)
 
 
-def _narrow(made: Table, names: str) -> RenderableType:
-    """Fit a table into a terminal; the cells of the column `names` are folded for it."""
-    made.collapse_padding, made.pad_edge = True, False
-    for column in made.columns:
-        column.no_wrap = column.header != names
-    return Constrain(made, COLUMNS)
+def _narrow(
+    title: str, headings: Sequence[str], rows: Sequence[Sequence[Any]], *, names: int
+) -> RenderableType:
+    """A table that fits into a terminal; names of the column `names` are folded for it."""
+
+    def made(width: int) -> Table:
+        folded = [
+            [_folded(str(value), width) if at == names else value for at, value in enumerate(row)]
+            for row in rows
+        ]
+        found = table(title, *headings, rows=folded, left=2)
+        found.collapse_padding, found.pad_edge = True, False
+        if names > 1:
+            found.padding = (0, 0, 0, 0)
+        for column in found.columns:
+            column.no_wrap = True
+        return found
+
+    def wide(one: Table) -> int:
+        return Measurement.get(console, console.options, one).maximum
+
+    console = Console(width=10 * COLUMNS)
+    longest = max((len(str(row[names])) for row in rows), default=0)
+    excess = max(0, wide(made(longest)) - COLUMNS)
+    fitting = made(max(LEAST_NAME, longest - excess))
+    return Constrain(fitting, max(COLUMNS, wide(fitting)))
+
+
+def _folded(name: str, width: int) -> str:
+    """A name in lines, which end between its words unless one is longer than a line."""
+    lines = [""]
+    words = re.findall(r"[^_.]*[_.]*", name)
+    parts = [w[at : at + width] for w in words for at in range(0, len(w), width)]
+    for word in parts:
+        if lines[-1] and len(lines[-1] + word) > width:
+            lines.append("")
+        lines[-1] += word
+    return "\n".join(lines)
 
 
 def _kinds_table(units: Sequence[Mapping[str, Any]]) -> RenderableType:
@@ -250,8 +287,7 @@ def _kinds_table(units: Sequence[Mapping[str, Any]]) -> RenderableType:
         most = percent(busiest["busy_share"])
         lines.append((*key, len(group), *map(percent, means), busiest["unit"], most))
     headings = ("actor", "units", *STATES, "busiest", "busy")
-    made = table("Kinds of units, shares on average", "kind", *headings, rows=lines, left=2)
-    return _narrow(made, "busiest")
+    return _narrow("Kinds of units, shares on average", ("kind", *headings), lines, names=6)
 
 
 _DEMO_ROWS = (

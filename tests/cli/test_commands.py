@@ -90,14 +90,31 @@ def test_show_draws(stepgen, here):
     assert '"partition_0" -> ' in (here / "g.dot").read_text()
 
 
+def test_show_draws_the_circuit(stepgen, here):
+    said = stepgen("show p.py:layer --design --lanes 2 --svg g.svg --dot g.dot --json").json
+    assert said["files"] == {"svg": "g.svg", "dot": "g.dot"}
+    drawn = (here / "g.svg").read_text()
+    for part in ("linear_offchip_load_0", "partition_0", "depth 2"):
+        assert part in drawn, part
+    assert '"partition_0" -> ' in (here / "g.dot").read_text()
+    assert stepgen("show p.py:layer --svg other.svg").code == 0
+    assert (here / "other.svg").read_text() != drawn
+
+
+def test_a_function_that_returns_a_model_is_shown_by_its_layers(stepgen, here):
+    layers = stepgen("show p.py:mlp").out
+    assert stepgen("import p.py:mlp -o mlp.stepgen").code == 0
+    assert stepgen("show mlp.stepgen").out == layers
+    assert stepgen("show p.py:mlp --set cache=16 --json").json["operations"]
+    assert "Stream" in stepgen("show p.py:mlp --set columns=4").out
+    assert "has no parameter 'depth'" in stepgen("show p.py:mlp --set depth=4").err
+
+
 def test_show_says_what_does_not_go_with_a_drawing(stepgen, here):
     (here / "is.svg").mkdir()
     for options, why in (
         ("--all", "--all is for drawings: add --svg or --dot"),
-        (
-            "--svg a.svg --design",
-            "--design prints the circuit, and --svg and --dot draw the program",
-        ),
+        ("--svg a.svg --lanes 2", "--lanes is for the circuit: add --design"),
         ("--svg is.svg", "can't write is.svg: it is a folder"),
         ("--svg g.png", "--svg is a file that ends in .svg, not g.png"),
     ):

@@ -171,7 +171,7 @@ def test_a_text_is_tested_on_one_memory(stepgen, here) -> None:
         ("show m.stepgen --set cache=0", "needs cache to be an integer of at least 1, not '0'"),
         ("run m.stepgen --golden --set cache=1", "has no parameter 'cache', it has none here"),
         ("show p.py:layer --compiled", "--compiled is for models"),
-        ("show m.stepgen --compiled --svg x.svg", "--compiled prints the circuit, and --svg and"),
+        ("show m.stepgen --compiled --svg x.svg", "--compiled prints units, and --svg and --dot"),
         ("show m.stepgen --compiled --design", "--compiled those of operations: leave one"),
         ("show m.stepgen --compiled --dim T=3", "--dim can't be given with --compiled"),
         ("show m.stepgen --compiled --set rows=2", "one token of a request, so rows must be 1"),

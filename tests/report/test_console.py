@@ -24,12 +24,18 @@ def test_tables_of_units_fit_80_columns(capsys, count, longest) -> None:
         }
         for k in range(count)
     ]
+    name = "model_layers_self_attn_attention_keys_read"
+    units[0] |= {"unit": name, "busy": 10**10}
     console.show(console.units_table(units))
     lines = capsys.readouterr().out.splitlines()
     assert max(len(line.rstrip()) for line in lines) <= 80
     words = " ".join(lines).split()
     if count <= console.MOST_UNITS:
         assert all(f"{unit['busy']:,}" in words for unit in units)
-        assert all(any(w.startswith(f"u{k}_") for w in words) for k in range(count))
+        assert all(any(w.startswith(f"u{k}_") for w in words) for k in range(1, count))
     else:
         assert set(kinds) <= set(words)
+    # A long name ends its lines between its words.
+    parts = [word for word in words if word in name and word[0] in "msakr" and len(word) > 2]
+    assert "".join(parts) == name, parts
+    assert all(part.endswith("_") for part in parts[:-1])
