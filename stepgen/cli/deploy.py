@@ -15,7 +15,7 @@ from stepgen.cli import models
 from stepgen.cli import resident as staying
 from stepgen.cli.board_options import BoardOptions
 from stepgen.cli.config import show_json
-from stepgen.cli.groups import check_unused, grouped
+from stepgen.cli.groups import check_unused, given_options, grouped
 from stepgen.cli.options import HardwareOptions, ProgramOptions, json_option
 from stepgen.cli.outputs import INPUT, NAME, Output
 
@@ -72,10 +72,10 @@ UNTESTED = ("name", "past_link", "runs", "output", "resident", *STAYING)
 @click.option(
     "--report",
     "report_file",
-    type=Output(".json"),
-    metavar="FILE.json",
-    help="Write all that was found out, with versions, to send to the authors; --selftest always "
-    "does, by default to build/selftest.",
+    type=Output(".html", ".json"),
+    metavar="FILE.html|FILE.json",
+    help="Write all that was found out, with versions: a page, or as .json to send to the authors; "
+    "--selftest always does, by default to build/selftest.",
 )
 @click.option(
     "--resident",
@@ -194,12 +194,12 @@ def command(
                 tokens.run(device, decoder, text.tokens(program, decoder), check, progress)
                 data = tokens.document(device, where.name, text)
                 there = about(board, design, physical=not simulated)
-                return _stayed(tokens, data, there, output, report_file, json=json)
+                return _stayed(tokens, design, data, there, output, report_file, json=json)
             reports = [device.test(loaded.inputs, progress=progress) for _ in range(runs)]
         except StepError as error:
             if report_file is not None:
                 failed = {"good": False, "faults": [str(error)], "board": where.name}
-                _write(report_file, failed | about(board, design, physical=not simulated))
+                _write(report_file, design, failed | about(board, design, physical=not simulated))
             raise
         traffic = device.link.traffic
     number = next((k for k, report in enumerate(reports) if not report.good), runs - 1)
@@ -207,7 +207,7 @@ def command(
     data = document(worst, where.name, runs, traffic.repeated, past=device.session.moved_past)
     if report_file is not None:
         there = about(board, design, physical=not simulated)
-        _write(report_file, data | {"run": number} | there | seen(worst, traffic))
+        _write(report_file, design, data | {"run": number} | there | seen(worst, traffic))
     if output is not None:  # behind the report, for a run that did not end has given nothing
         inputs.save(output, device.streams(worst), device.tensors(worst))
     if json:
@@ -219,6 +219,7 @@ def command(
 
 def _stayed(
     tokens: staying.Resident,
+    design: Design,
     data: dict[str, Any],
     there: dict[str, Any],
     output: Path | None,
@@ -233,7 +234,7 @@ def _stayed(
     from stepgen.tools.atomic import atomic_file
 
     if report_file is not None:
-        _write(report_file, data | there)
+        _write(report_file, design, data | there)
     if output is not None:
         with atomic_file(output) as partial:
             np.savez(partial, **tokens.outputs())
@@ -258,7 +259,7 @@ def _self_test(
     there = about(
         where.board(simulated=True)[0], design, physical=not where.name.startswith(VIRTUAL)
     )
-    _write(place, data | there)
+    _write(place, design, data | there)
     if json:
         show_json(data | {"report": str(place)})
     else:
@@ -345,11 +346,17 @@ def _plain(value: Any) -> Any:
     return value if isinstance(value, bool | int | float | str) else str(value)
 
 
-def _write(place: Path, data: Mapping[str, Any]) -> None:
+def _write(place: Path, design: Design, data: Mapping[str, Any]) -> None:
+    """Write all that was found out: a page, or JSON, by the name of the file."""
+    from stepgen.report.deployed import deployed_page
     from stepgen.tools.atomic import atomic_file
 
+    if place.suffix == ".html":
+        text = deployed_page(design, data, given_options())
+    else:
+        text = dumps(data, indent=1) + "\n"
     with atomic_file(place) as partial:
-        partial.write_text(dumps(data, indent=1) + "\n", encoding="utf-8")
+        partial.write_text(text, encoding="utf-8")
 
 
 def way_past(data: Mapping[str, Any]) -> str:

@@ -622,6 +622,11 @@ def test_a_board_that_is_lost_is_reported(stepgen, here, monkeypatch) -> None:
     data = json.loads((here / "told.json").read_text())
     assert (data["good"], data["faults"]) == (False, ["the board at tty9 does not answer"])
     assert (data["options"]["seed"], data["physical"]) == (3, False)
+    said = stepgen("deploy p.py:layer --board virtual:ulx3s-85f --report told.html --seed 3")
+    assert said.code == 2
+    page = (here / "told.html").read_text()
+    assert "<p>the board at tty9 does not answer</p>" in page
+    assert "<code>--seed</code></td><td>3</td>" in page
 
 
 @pytest.mark.parametrize("command", ["build", "synth"])
