@@ -66,7 +66,7 @@ def compiled(program: ProgramOptions, hardware: HardwareOptions, *, json: bool) 
             lambda graph: circuit.experiment(Program(graph)).design,
         )
     if json:
-        console.show_json(models.compiled_document(log))
+        show_json(models.compiled_document(log))
     else:
         console.show(*models.compiled(log))
 
