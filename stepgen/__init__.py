@@ -34,6 +34,7 @@ from stepgen.ir.fn import fn
 from stepgen.ir.function import Function
 from stepgen.ir.function import home as _home
 from stepgen.ir.graph import Graph
+from stepgen.ir.itensor import Itensor
 from stepgen.ir.metrics import Metrics, metrics, selector_counts
 from stepgen.ir.ops.accum import accum as accum
 from stepgen.ir.ops.bufferize import bufferize as bufferize
@@ -71,6 +72,7 @@ if _typing.TYPE_CHECKING:
     from stepgen.commands.test import test as test
     from stepgen.commands.time import time as time
     from stepgen.commands.verilog import verilog as verilog
+    from stepgen.compile.converting import convert_order as convert_order
     from stepgen.cosim.system import System as System
 
 _home("stepgen.functions")
@@ -83,6 +85,7 @@ __all__ = [
     "Feedback",
     "Function",
     "Graph",
+    "Itensor",
     "Metrics",
     "Node",
     "Selector",
@@ -115,6 +118,7 @@ if not _typing.TYPE_CHECKING:
         "Device": "stepgen.board.device",
         "System": "stepgen.cosim.system",
         "config": "stepgen.cli.config",
+        "convert_order": "stepgen.compile.converting",
         "run": "stepgen.commands.run",
         "simulate": "stepgen.commands.simulate",
         "synthesize": "stepgen.commands.synthesize",

@@ -38,6 +38,11 @@ if TYPE_CHECKING:
 @click.option(
     "--dot", type=Output(".dot", ".gv"), metavar="FILE.dot", help="Write it for Graphviz."
 )
+@click.option(
+    "--itensor",
+    is_flag=True,
+    help="Print the iterative tensor type of each stream: the order of its tiles.",
+)
 @click.option("--all", "every", is_flag=True, help="Draw each of several branches that are alike.")
 @json_option
 def command(
@@ -48,10 +53,13 @@ def command(
     compiled: bool,
     svg: Path | None,
     dot: Path | None,
+    itensor: bool,
     every: bool,
     json: bool,
 ) -> None:
     """Print operators with their types, or the circuit's units, channels and estimated cost.
+
+    With --itensor: in which order each stream brings the tiles of a tensor, where it is known.
 
     With --svg or --dot they are drawn instead, with --design the units and channels; of branches
     that are alike, such as experts, one is drawn, with their number.
@@ -67,13 +75,15 @@ def command(
         raise StepError("--compiled prints units, and --svg and --dot draw: leave one of them out")
     if design and compiled:
         raise StepError("--design prints all units and --compiled those of operations: leave one")
+    if itensor and (design or compiled or drawn):
+        raise StepError("--itensor prints the orders of streams: leave out what prints or draws")
     if not drawn:
         check_unused("is for drawings: add --svg or --dot", "every")
     if compiled:
         models.compiled(program, hardware, json=json)
         return
     named, made = program.named(), None
-    if not design and not drawn:
+    if not (design or drawn or itensor):
         model, settings, made = named.model()
         if model is not None and {*settings} <= {"cache"}:
             models.show(program, model, settings, json=json)
@@ -82,6 +92,8 @@ def command(
     program.tell_outdated(loaded)
     if drawn:
         _draw(_picture(loaded, hardware, design=design, every=every), svg, dot, json=json)
+    elif itensor:
+        _orders(loaded.graph, json=json)
     elif design:
         _design(hardware.circuit().experiment(loaded).design, json=json)
     elif json:
@@ -141,6 +153,23 @@ def _graph(graph: Graph) -> None:
         print("\n! has no circuit as it is used here:")
     for reason in reasons.values():
         print(f"  {reason}")
+
+
+def _orders(graph: Graph, *, json: bool) -> None:
+    """Print the iterative tensor type of each stream, or why it is not known."""
+    from stepgen.ir.ordering import described
+    from stepgen.ir.system import SystemGraph
+
+    if isinstance(graph, SystemGraph):
+        raise StepError("--itensor is for a program of its own: show the parts of a system")
+    found = described(graph)
+    if json:
+        keys = ("stream", "of", "itensor", "unknown")
+        show_json({"streams": [dict(zip(keys, row, strict=True)) for row in found]})
+        return
+    width, data = (max((len(row[i]) for row in found), default=0) for i in (0, 1))
+    for stream, of, order, why in found:
+        print(f"{stream:{width}}  {of:{data}}  {order or f'not known: {why}'}")
 
 
 def _design(table: Design, *, json: bool) -> None:

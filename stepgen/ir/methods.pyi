@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from stepgen.ir.function import Function
+from stepgen.ir.itensor import Itensor
 from stepgen.ir.stream import Stream
 from stepgen.ir.tensor import Tensor
 from typing import Any
@@ -702,7 +703,7 @@ class Methods:
         >>> x.split((4, 2, 2))[1:]
         (<split_0.1 Stream[int8 1x8; 3, 2]>, <split_0.2 Stream[int8 1x8; 3, 2]>)
         """
-    def streamify(self, ref: Stream | None = None, *, count: int | None = None, stride: Sequence[int] | None = None, shape: Sequence[int] | None = None, offset: int = 0, name: str | None = None) -> Stream:
+    def streamify(self, ref: Stream | None = None, *, count: int | None = None, stride: Sequence[int] | None = None, shape: Sequence[int] | None = None, offset: int = 0, itensor: Itensor | str | None = None, name: str | None = None) -> Stream:
         """Read each buffer once for every reference element that belongs to it.
 
         Parameters
@@ -718,6 +719,9 @@ class Methods:
             An affine reading, in tiles, of a buffer of static dims; by default all tiles in order.
         offset : int, optional
             Number of the first tile of an affine reading.
+        itensor : Itensor or str, optional
+            Instead of shape and stride: the order of the stream that it makes. Its outer loops must be
+            those of the buffers' stream; the others read each buffer.
         name : str, optional
             Name of the node.
 
@@ -729,7 +733,8 @@ class Methods:
         Raises
         ------
         StepError
-            If the outer dims differ or a reading goes past the end of a buffer.
+            If the outer dims differ or a reading goes past the end of a buffer; if a type has other
+            outer loops than the stream that is stored, or is of another tensor.
 
         Notes
         -----

@@ -26,8 +26,10 @@ from stepgen.ir.methods import Methods
 
 if TYPE_CHECKING:
     from stepgen.ir.graph import Graph
+    from stepgen.ir.ordering import Ordering
     from stepgen.ir.policy import Policy
     from stepgen.ir.stream import Node, Out, Stream
+    from stepgen.ir.tile_order import TileOrder
 
 _PACKAGE = "stepgen.ir.ops"
 
@@ -286,6 +288,10 @@ class Operator(ABC):
         None if a chunk is made from several, or it is unknown.
         """
         return None
+
+    def order(self, of: Ordering) -> TileOrder:
+        """The order of its tiles, from those of its inputs; by default data of their own."""
+        return of.own()
 
     def repeats(self, node: Node) -> int:
         """Rank of the chunks that are repetitions of one element of the input; 0 for none."""

@@ -19,6 +19,7 @@ from stepgen.ir.where import user_line
 
 if TYPE_CHECKING:
     from stepgen.ir.graph import Graph
+    from stepgen.ir.itensor import Itensor
 
 MOST_DIMS = 30
 """Dims of a stream: arrays of numpy have at most 32, two of them those of a tile."""
@@ -211,6 +212,19 @@ class Stream(Methods):
     def rank(self) -> int:
         """Rank of the tensors that the stream is a sequence of."""
         return self.type.rank
+
+    @property
+    def itensor(self) -> Itensor:
+        """The order in which it brings the tiles of a tensor.
+
+        Raises
+        ------
+        StepError
+            If the order is not known, with the reason.
+        """
+        from stepgen.ir.ordering import itensor_of
+
+        return itensor_of(self)
 
     @property
     def name(self) -> str:

@@ -13,6 +13,7 @@ from functools import cache
 from typing import Any
 
 from stepgen.ir.arguments import take
+from stepgen.ir.itensor import Itensor
 from stepgen.ir.operator import Call, functions, operators
 from stepgen.ir.stream import Stream
 from stepgen.ir.tensor import Tensor
@@ -34,7 +35,7 @@ def _signature(function: Callable[..., Any]) -> tuple[int, int | None, dict[str,
             many |= typing.get_origin(hint) is Sequence
             most += 1
             least += parameter.default is parameter.empty and not any_more
-        elif key not in ("self", "name"):
+        elif key not in ("self", "name") and Itensor not in kinds:  # those give other parameters
             rest[key] = str if hint is Tensor else hint, parameter.default
     return least, None if many else most, rest
 

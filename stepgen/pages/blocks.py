@@ -16,6 +16,7 @@ _PAGES: Mapping[str, Callable[[], str]] = {
     "docs/streams.svg": drawings.tokens,
     "docs/exactness.svg": drawings.compared,
     "docs/fifo-depths.svg": drawings.reconvergent,
+    "docs/typed-streams.svg": drawings.orders,
 }
 
 _BLOCKS: Mapping[str, Mapping[str, Callable[[], str]]] = {

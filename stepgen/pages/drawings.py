@@ -115,3 +115,33 @@ def reconvergent() -> str:
         for c in design.channels
     ]
     return svg(lay_out(Picture("Two ways that meet again", boxes, arrows)))
+
+
+TILE = 30.0
+"""Points of a row and of half a column of elements in the drawing of orders."""
+
+
+def orders() -> str:
+    """Two orders of one tensor: which tiles come when; coloured, what a converter holds."""
+    by_columns = sg.Itensor((4, 2), "f32", ((4, 2), (2, 4)), ((1,), (0,)))
+    twice = sg.Itensor((4, 2), "f32", ((4, 2), (2, 1), (2, 4)), ((2,), (0,)))
+    boxes, frames, groups, around = [], {}, [], []
+    left = 0.0
+    for name, order in (("from", by_columns), ("to", twice)):
+        came: dict[tuple[int, ...], list[str]] = {}
+        for number, at in enumerate(order.offsets()):
+            came.setdefault(at, []).append(str(number))
+        members: list[str] = []
+        for (row, col), numbers in came.items():
+            box = Box(f"{name}_{row}_{col}", (", ".join(numbers),), "" if col else "memory")
+            (high, wide), members = order.tile, [*members, box.name]
+            middle = left + (col + wide / 2) * TILE, (row + high / 2) * TILE + 40
+            frames[box.name] = Frame(*middle, wide * TILE - 4, high * TILE - 4)
+            boxes.append(box)
+        down, across = (extent * TILE for extent in order.shape)
+        trips, steps = (", ".join(str(loop[i]) for loop in order.loops) for i in (0, 1))
+        groups.append(Group(f"[{trips}]*[{steps}]", tuple(members)))
+        around.append(Frame(left + across / 2, down / 2 + 28, across + 8, down + 32))
+        left += across + 60
+    picture = Picture("Two orders of a tensor of 8x8 in tiles of 4x2", boxes, [], groups)
+    return svg(Placed(picture, left - 60, 8 * TILE + 48, frames, {}, tuple(around)))

@@ -68,6 +68,7 @@ OPERATORS: dict[str, Callable[[SimpleNamespace], dict[str, Any]]] = {
         "shape": (2, 2),
         "stride": (2, 1),
         "offset": 0,
+        "itensor": None,
         "ref": w.row,
     },
     "linear_offchip_store": lambda w: {"x": w.x, "tensor": w.out},
@@ -92,6 +93,7 @@ OPERATORS: dict[str, Callable[[SimpleNamespace], dict[str, Any]]] = {
         "stride": (1,),
         "shape": (2,),
         "offset": 0,
+        "itensor": None,
     },
     "unzip": lambda w: {"x": w.x.zip(w.y)},
     "zip": lambda w: {"x": w.x, "xs": (w.y,)},
@@ -99,6 +101,10 @@ OPERATORS: dict[str, Callable[[SimpleNamespace], dict[str, Any]]] = {
 MAKERS: dict[str, Callable[[SimpleNamespace], tuple[Callable[..., Any], dict[str, Any]]]] = {
     "Buffer": lambda w: (sg.Buffer, {"tile": sg.int8[2, 8], "shape": (sg.static(2),)}),
     "Graph": lambda w: (sg.Graph, {"name": "g"}),
+    "Itensor": lambda w: (
+        sg.Itensor,
+        {"tile": (4, 8), "element": "int8", "loops": ((2, 4),), "map": ((0,), ())},
+    ),
     "Selector": lambda w: (sg.Selector, {"n": 3, "hot": 1}),
     "Tile": lambda w: (sg.Tile, {"rows": 2, "cols": 8, "element": sg.int8}),
     "TupleType": lambda w: (sg.TupleType, {"items": (sg.int8[1, 4], sg.FLAG)}),

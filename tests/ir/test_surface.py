@@ -100,6 +100,7 @@ def test_mistakes_are_errors_for_a_type_checker(tmp_path: Path) -> None:
 
 FREE = {
     *("name", "path", "partition", "done"),  # names of the user's own
+    "itensor",  # a type as it is written
     "mask",  # an array, which numpy makes of texts too
     "policy",  # others can be registered
     "Graph.add",  # takes what operators and their parameters are called as data

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import sympy
 
@@ -15,6 +15,10 @@ from stepgen.ir.graph import build
 from stepgen.ir.operator import Call, public
 from stepgen.ir.policy import Policy
 from stepgen.ir.stream import Node, Out, Stream
+from stepgen.ir.tile_order import TileOrder
+
+if TYPE_CHECKING:
+    from stepgen.ir.ordering import Ordering
 
 
 class Accum(Applying):
@@ -50,6 +54,15 @@ class Accum(Applying):
     def memory(self, node: Node, policy: Policy) -> sympy.Expr:
         """The accumulator, and the operands of a matmul if the policy counts them."""
         return policy.on_chip(node.outputs[0].dtype) + matmul_memory(node, policy)
+
+    def order(self, of: Ordering) -> TileOrder:
+        """Without the loops that are folded; of joined tiles if they are neighbours."""
+        function, rank = of.attrs["fn"], of.attrs["rank"]
+        if function.grows is not None:
+            return of.input().joined(rank, -2 if function.grows == "rows" else -1, of.element)
+        product = getattr(function, "extents_of", "") == "product"
+        x = of.product() if product else of.widest()
+        return x.folded(rank, of.tile, of.element, of.node.name)
 
 
 def _volume(xs: Sequence[Stream], tile: Tile, chunk: Sequence[Dim]) -> sympy.Expr | None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import sympy
 
@@ -12,6 +14,10 @@ from stepgen.ir.graph import build
 from stepgen.ir.operator import Call, Operator, Sizes, public
 from stepgen.ir.policy import Policy
 from stepgen.ir.stream import Node, Out, Stream
+from stepgen.ir.tile_order import TileOrder
+
+if TYPE_CHECKING:
+    from stepgen.ir.ordering import Ordering
 
 
 class Bufferize(Operator):
@@ -68,6 +74,10 @@ class Bufferize(Operator):
         buffer = node.outputs[0].dtype
         assert isinstance(buffer, Buffer)
         return sizes.largest(node) * buffer.tile.element.bytes
+
+    def order(self, of: Ordering) -> TileOrder:
+        """The same tiles, held."""
+        return replace(of.input(), held=of.attrs["rank"])
 
 
 @public

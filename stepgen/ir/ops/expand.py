@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import sympy
 
@@ -12,6 +12,10 @@ from stepgen.ir.graph import build
 from stepgen.ir.operator import Call, Operator, public
 from stepgen.ir.policy import Policy
 from stepgen.ir.stream import Node, Out, Stream
+from stepgen.ir.tile_order import TileOrder
+
+if TYPE_CHECKING:
+    from stepgen.ir.ordering import Ordering
 
 
 class Expand(Operator):
@@ -67,6 +71,12 @@ class Expand(Operator):
     def memory(self, node: Node, policy: Policy) -> sympy.Expr:
         """The repeated element."""
         return policy.on_chip(node.outputs[0].dtype)
+
+    def order(self, of: Ordering) -> TileOrder:
+        """The same tiles, repeated."""
+        x, rank = of.input(), of.attrs["rank"] if len(of.node.inputs) > 1 else 1
+        place = len(x.dims) - rank
+        return x.with_dims(x.dims[:place]).repeated(of.out.shape[place:], place)
 
 
 def _volume(x: Stream, dims: Sequence[Dim]) -> sympy.Expr | None:

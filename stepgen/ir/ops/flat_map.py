@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import sympy
 
@@ -14,6 +16,10 @@ from stepgen.ir.graph import build
 from stepgen.ir.operator import Call, public
 from stepgen.ir.pieces import Pieces
 from stepgen.ir.stream import Node, Out, Stream
+from stepgen.ir.tile_order import TileOrder
+
+if TYPE_CHECKING:
+    from stepgen.ir.ordering import Ordering
 
 
 class FlatMap(Applying):
@@ -58,6 +64,17 @@ class FlatMap(Applying):
     def steered_by(self, node: Node) -> Sequence[int]:
         """The flags too."""
         return super().steered_by(node) or range(1, len(node.inputs))
+
+    def order(self, of: Ordering) -> TileOrder:
+        """With a loop over the pieces of each tile."""
+        if of.attrs["fn"].cuts_into() not in ("rows", "cols") or len(of.node.inputs) > 1:
+            return of.own()
+        x, (rows, cols) = of.input(), of.tile
+        high, wide = x.tile[-2:]
+        step = (rows, 0) if rows < high else (0, cols)
+        pieces = high // rows * (wide // cols)
+        still = (0,) * (len(x.tile) - 2)
+        return of.cut(replace(x, tile=(*x.tile[:-2], rows, cols)), (pieces, (*still, *step)))
 
 
 def _count(x: Stream, pieces: Pieces) -> sympy.Expr | None:

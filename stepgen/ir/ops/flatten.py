@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from stepgen.ir.dims import joined
 from stepgen.ir.graph import build
 from stepgen.ir.operator import Call, Operator, public
 from stepgen.ir.stream import Node, Out, Stream
+from stepgen.ir.tile_order import TileOrder
+
+if TYPE_CHECKING:
+    from stepgen.ir.ordering import Ordering
 
 
 class Flatten(Operator):
@@ -37,6 +41,13 @@ class Flatten(Operator):
         """Larger by the number of merged dims."""
         lo, hi = node.attrs["lo"], node.attrs["hi"]
         return rank if rank <= lo else rank + int(hi) - int(lo)
+
+    def order(self, of: Ordering) -> TileOrder:
+        """The same tiles."""
+        x, lo, hi = of.input(), of.attrs["lo"], of.attrs["hi"]
+        first, end = len(x.dims) - 1 - hi, len(x.dims) - lo
+        joined = [loop for dim in x.dims[first:end] for loop in dim]
+        return x.with_dims([*x.dims[:first], joined, *x.dims[end:]])
 
 
 @public

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from stepgen.ir.dtypes import MOST_CONSUMERS
 from stepgen.ir.graph import build
 from stepgen.ir.operator import Call, Operator, public
 from stepgen.ir.stream import Node, Out, Stream
+from stepgen.ir.tile_order import TileOrder
+
+if TYPE_CHECKING:
+    from stepgen.ir.ordering import Ordering
 
 
 class Fork(Operator):
@@ -25,6 +29,10 @@ class Fork(Operator):
     def chunks(self, node: Node, rank: int) -> int | None:
         """The same."""
         return rank
+
+    def order(self, of: Ordering) -> TileOrder:
+        """The same."""
+        return of.input()
 
 
 @public

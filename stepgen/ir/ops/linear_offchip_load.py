@@ -3,18 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import sympy
 
 from stepgen.ir.affine import last_tile, reading_text
 from stepgen.ir.dims import indicators, static
+from stepgen.ir.errors import StepError
 from stepgen.ir.graph import build
+from stepgen.ir.itensor import Itensor, as_itensor
 from stepgen.ir.offchip import tensor_tile, tile_bytes
 from stepgen.ir.operator import Call, Operator, Sizes, public
 from stepgen.ir.policy import Policy
 from stepgen.ir.stream import Node, Out, Stream
 from stepgen.ir.tensor import Tensor
+from stepgen.ir.tile_order import TileOrder
+from stepgen.ir.where import user_line
+
+if TYPE_CHECKING:
+    from stepgen.ir.ordering import Ordering
 
 
 class LinearOffchipLoad(Operator):
@@ -29,6 +36,9 @@ class LinearOffchipLoad(Operator):
     def infer(self, call: Call) -> Sequence[Out]:
         """Check that every read is inside the tensor."""
         tensor = call.graph.tensors[call.attrs["tensor"]]
+        for key in ("tile", "shape", "stride"):
+            if call.attrs[key] is None:
+                call.fail(f"it needs a value for {key}")
         tile = tensor_tile(call)
         shape, stride, offset = call.affine()
         grid = tensor.grid(call.attrs["tile"])
@@ -63,6 +73,12 @@ class LinearOffchipLoad(Operator):
             return 0
         return int(tile_bytes(node)) * sizes.policy.buffering
 
+    def order(self, of: Ordering) -> TileOrder:
+        """As shape and stride say, once for each element of the reference."""
+        loops = zip(of.attrs["shape"], of.attrs["stride"], strict=True)
+        outer = of.node.inputs[0].shape if of.node.inputs else ()
+        return of.load([(loop,) for loop in loops], of.attrs["offset"]).repeated(outer, 0)
+
 
 def _totals(ref: Stream | None, shape: Sequence[int]) -> dict[int, sympy.Expr]:
     if ref is None:
@@ -70,14 +86,41 @@ def _totals(ref: Stream | None, shape: Sequence[int]) -> dict[int, sympy.Expr]:
     return {level + len(shape): total for level, total in enumerate(ref.totals)}
 
 
+def _ordered(
+    tensor: Tensor, order: Itensor, *others: object
+) -> tuple[tuple[int, int], list[int], list[int]]:
+    """Tile, shape and stride of a read in an order."""
+    if any(other is not None for other in others):
+        raise _mistake("an itensor gives tile, shape and stride: leave those out")
+    whole = Itensor(tensor.shape, tensor.element.on_chip, (), [()] * 2)
+    if order.element != whole.element or order.shape != whole.shape:
+        raise _mistake(f"tensor {tensor.name} is {whole}, and an itensor of it can't be {order}")
+    (rows, cols), grid = order.tile, tensor.shape[1] // order.tile[1]
+    stride = []
+    for number, (_, step) in enumerate(order.loops):
+        walked = [d for d, used in enumerate(order.map) if number in used]
+        if any(step % order.tile[d] for d in walked):
+            raise _mistake(
+                f"steps of a read must be multiples of its tile, and d{number} steps by {step} in "
+                f"{order}"
+            )
+        stride.append(sum(step // order.tile[d] * (1, grid)[d == 0] for d in walked))
+    return (rows, cols), list(order.trips) or [1], stride or [0]
+
+
+def _mistake(message: str) -> StepError:
+    return StepError(f"linear_offchip_load at {user_line()}: {message}")
+
+
 @public
 def linear_offchip_load(
     tensor: Tensor,
     *,
-    tile: tuple[int, int],
-    shape: Sequence[int],
-    stride: Sequence[int],
+    tile: tuple[int, int] | None = None,
+    shape: Sequence[int] | None = None,
+    stride: Sequence[int] | None = None,
     offset: int = 0,
+    itensor: Itensor | str | None = None,
     ref: Stream | None = None,
     name: str | None = None,
 ) -> Stream:
@@ -96,6 +139,9 @@ def linear_offchip_load(
         stride 0 repeats.
     offset : int, optional
         Number of the first tile of each read.
+    itensor : Itensor or str, optional
+        Instead of tile, shape and stride: the order of the whole tensor. Each loop of the type is a
+        dim of one read.
     ref : Stream, optional
         Each of its elements triggers one read; what it carries is ignored. Without it tiles are
         read ahead, as far as FIFOs hold them; a stride of 0 in `shape` repeats a tile then too.
@@ -110,7 +156,8 @@ def linear_offchip_load(
     Raises
     ------
     StepError
-        If the tile does not divide the tensor or a read goes past its end.
+        If the tile does not divide the tensor or a read goes past its end; if a type is of another
+        tensor, or its steps are not multiples of its tile.
 
     Notes
     -----
@@ -125,7 +172,14 @@ def linear_offchip_load(
     >>> ref = g.input("ref", sg.int8[1, 8], (3,))
     >>> sg.linear_offchip_load(w, tile=(16, 8), shape=(4,), stride=(1,), ref=ref)
     <linear_offchip_load_1.0 Stream[int8 16x8; 3, 4]>
+    >>> order = "itensor<16x8xint8, iter_space [3, 4]*[1, 8], iter_map (d0, d1) -> (0, d1)>"
+    >>> sg.linear_offchip_load(w, itensor=order)
+    <linear_offchip_load_2.0 Stream[int8 16x8; 3, 4]>
     """
+    if itensor is not None:
+        tile, shape, stride = _ordered(tensor, as_itensor(itensor), tile, shape, stride)
+    elif tile is None or shape is None or stride is None:
+        raise _mistake("it needs tile, shape and stride, or an itensor")
     attrs = {
         "tensor": tensor.name,
         "tile": tile,

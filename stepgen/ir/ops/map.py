@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import sympy
 
@@ -14,6 +14,10 @@ from stepgen.ir.graph import build
 from stepgen.ir.operator import Call, Sizes, public
 from stepgen.ir.policy import Policy
 from stepgen.ir.stream import Node, Out, Stream
+from stepgen.ir.tile_order import TileOrder
+
+if TYPE_CHECKING:
+    from stepgen.ir.ordering import Ordering
 
 
 class Map(Applying):
@@ -46,6 +50,12 @@ class Map(Applying):
     def measured_memory(self, node: Node, sizes: Sizes) -> int:
         """Only the operands."""
         return sizes.operands(node)
+
+    def order(self, of: Ordering) -> TileOrder:
+        """That of the operand with most of the result; a product has one of its own."""
+        if getattr(of.attrs["fn"], "extents_of", "") == "product":
+            return of.product().without_idle_dims()
+        return of.made_of(of.widest())
 
 
 @public

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from stepgen.ir.dims import nonempty, static
 from stepgen.ir.graph import build
 from stepgen.ir.operator import Call, Operator, public
 from stepgen.ir.stream import Node, Out, Stream
+from stepgen.ir.tile_order import TileOrder
+
+if TYPE_CHECKING:
+    from stepgen.ir.ordering import Ordering
 
 
 class Promote(Operator):
@@ -38,6 +42,12 @@ class Promote(Operator):
     def chunks(self, node: Node, rank: int) -> int | None:
         """Above the new dim smaller by 1."""
         return rank - 1 if rank > node.attrs["level"] else rank
+
+    def order(self, of: Ordering) -> TileOrder:
+        """The same tiles."""
+        x = of.input()
+        place = len(x.dims) - of.attrs["level"]
+        return x.with_dims([*x.dims[:place], (), *x.dims[place:]])
 
 
 @public

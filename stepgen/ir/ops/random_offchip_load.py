@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import sympy
 
@@ -13,6 +13,10 @@ from stepgen.ir.operator import Call, Operator, public
 from stepgen.ir.policy import Policy
 from stepgen.ir.stream import Node, Out, Stream
 from stepgen.ir.tensor import Tensor
+from stepgen.ir.tile_order import TileOrder
+
+if TYPE_CHECKING:
+    from stepgen.ir.ordering import Ordering
 
 
 class RandomOffchipLoad(Operator):
@@ -46,6 +50,13 @@ class RandomOffchipLoad(Operator):
     def memory(self, node: Node, policy: Policy) -> sympy.Expr:
         """The tiles in flight."""
         return tile_bytes(node) * policy.buffering
+
+    def order(self, of: Ordering) -> TileOrder:
+        """That of the addresses, if it follows from the structure."""
+        numbers = of.addresses()
+        if numbers is None:
+            return of.own()
+        return of.load([[(n, s[0]) for n, s in dim] for dim in numbers.dims], 0)
 
 
 @public

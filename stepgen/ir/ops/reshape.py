@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, ClassVar, Literal, overload
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, overload
 
 from stepgen.ir.dims import ceil_div, chunk_of, show_shape, static
 from stepgen.ir.dtypes import FLAG, Tile
 from stepgen.ir.graph import build
 from stepgen.ir.operator import Call, Operator, public
 from stepgen.ir.stream import Node, Out, Stream
+from stepgen.ir.tile_order import TileOrder
+
+if TYPE_CHECKING:
+    from stepgen.ir.ordering import Ordering
 
 
 class Reshape(Operator):
@@ -65,6 +69,13 @@ class Reshape(Operator):
     def chunks(self, node: Node, rank: int) -> int | None:
         """Above the split dim smaller by 1."""
         return rank if rank <= node.attrs["dim"] + 1 else rank - 1
+
+    def order(self, of: Ordering) -> TileOrder:
+        """The same tiles, if there is no padding."""
+        x, level, chunk = of.node.inputs[0], of.attrs["dim"], of.attrs["chunk"]
+        if of.port or (x.dim(level).static or 0) % chunk:
+            return of.own()
+        return of.input().split(x.rank - level, chunk)
 
 
 # The return type depends on the dim, which a type checker knows if it is a literal.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import sympy
 
@@ -13,6 +13,10 @@ from stepgen.ir.graph import build
 from stepgen.ir.operator import Call, public
 from stepgen.ir.policy import Policy
 from stepgen.ir.stream import Node, Out, Stream
+from stepgen.ir.tile_order import TileOrder
+
+if TYPE_CHECKING:
+    from stepgen.ir.ordering import Ordering
 
 
 class Scan(Applying):
@@ -41,6 +45,12 @@ class Scan(Applying):
     def memory(self, node: Node, policy: Policy) -> sympy.Expr:
         """The state, and the operands of a matmul if the policy counts them."""
         return policy.on_chip(node.outputs[0].dtype) + matmul_memory(node, policy)
+
+    def order(self, of: Ordering) -> TileOrder:
+        """That of the operand with most of the state; a product has one of its own."""
+        if getattr(of.attrs["fn"], "extents_of", "") == "product":
+            return of.product().without_idle_dims()
+        return of.made_of(of.widest())
 
 
 @public

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import sympy
 
@@ -11,6 +11,10 @@ from stepgen.ir.dims import static
 from stepgen.ir.graph import build
 from stepgen.ir.operator import Call, Operator, public
 from stepgen.ir.stream import Node, Out, Stream
+from stepgen.ir.tile_order import TileOrder, Unknown, trips_of
+
+if TYPE_CHECKING:
+    from stepgen.ir.ordering import Ordering
 
 
 class Split(Operator):
@@ -44,6 +48,16 @@ class Split(Operator):
     def chunks(self, node: Node, rank: int) -> int | None:
         """The same; of a chunk that is taken apart each output has a part."""
         return rank
+
+    def order(self, of: Ordering) -> TileOrder:
+        """A part of the trips of one loop."""
+        x = of.input()
+        place = len(x.dims) - 1 - of.attrs["dim"]
+        loops = [loop for loop in x.dims[place] if loop[0] != 1]
+        if len(loops) > 1:
+            raise Unknown("a dim of several loops is taken apart")
+        part = [(trips_of(of.out.shape[place]), loops[0][1])] if loops else []
+        return x.with_dims([*x.dims[:place], part, *x.dims[place + 1 :]])
 
 
 @public

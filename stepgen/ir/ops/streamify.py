@@ -3,15 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import sympy
 
 from stepgen.ir.affine import last_tile, reading_text
 from stepgen.ir.dims import Dim, show_shape, static, times
 from stepgen.ir.dtypes import Buffer
+from stepgen.ir.errors import StepError
 from stepgen.ir.graph import build
+from stepgen.ir.itensor import Itensor, as_itensor
 from stepgen.ir.operator import Call, Operator, public
 from stepgen.ir.stream import Node, Out, Stream
+from stepgen.ir.tile_order import TileOrder, Unknown, Walk, reading
+from stepgen.ir.where import user_line
+
+if TYPE_CHECKING:
+    from stepgen.ir.ordering import Ordering
 
 
 class Streamify(Operator):
@@ -63,6 +72,23 @@ class Streamify(Operator):
         """The reference does."""
         return index == 1
 
+    def order(self, of: Ordering) -> TileOrder:
+        """The tiles of each buffer, as they are read."""
+        x = of.input()
+        if not x.held:
+            return of.own()
+        place = len(x.dims) - x.held
+        inner = [loop for dim in x.dims[place:] for loop in dim]
+        read: Sequence[tuple[Walk, ...]] = x.dims[place:]
+        if of.attrs["shape"] is not None:
+            if not all(isinstance(trips, int) for trips, _ in inner):
+                raise Unknown("a buffer of a dim that is known only at run time is read in parts")
+            loops = list(zip(of.attrs["shape"], of.attrs["stride"], strict=True))
+            read = reading(inner or [(1, (0,) * len(x.tile))], loops, of.attrs["offset"])
+        more = of.out.shape[place : len(of.out.shape) - len(read)]
+        made = replace(x.with_dims([*x.dims[:place], *read]), held=0)
+        return made.repeated(more, place)
+
 
 def _read(call: Call, buffer: Buffer) -> tuple[Dim, ...]:
     """The dims of one reading."""
@@ -96,6 +122,7 @@ def streamify(
     stride: Sequence[int] | None = None,
     shape: Sequence[int] | None = None,
     offset: int = 0,
+    itensor: Itensor | str | None = None,
     name: str | None = None,
 ) -> Stream:
     """Read each buffer once for every reference element that belongs to it.
@@ -113,6 +140,9 @@ def streamify(
         An affine reading, in tiles, of a buffer of static dims; by default all tiles in order.
     offset : int, optional
         Number of the first tile of an affine reading.
+    itensor : Itensor or str, optional
+        Instead of shape and stride: the order of the stream that it makes. Its outer loops must be
+        those of the buffers' stream; the others read each buffer.
     name : str, optional
         Name of the node.
 
@@ -124,7 +154,8 @@ def streamify(
     Raises
     ------
     StepError
-        If the outer dims differ or a reading goes past the end of a buffer.
+        If the outer dims differ or a reading goes past the end of a buffer; if a type has other
+        outer loops than the stream that is stored, or is of another tensor.
 
     Notes
     -----
@@ -137,5 +168,14 @@ def streamify(
     >>> x.bufferize(rank=1).streamify(ref)
     <streamify_0.0 Stream[int8 8x8; 4, 5, 3]>
     """
+    if itensor is not None:
+        if ref is not None or (count, stride, shape, offset) != (None, None, None, 0):
+            raise StepError(
+                f"streamify at {user_line()}: an itensor gives count, shape and stride: leave "
+                f"those and the reference out"
+            )
+        from stepgen.ir.buffer_reading import reading_of
+
+        shape, stride = reading_of(buf, as_itensor(itensor))
     attrs = {"count": count, "stride": stride, "shape": shape, "offset": offset}
     return build("streamify", (buf,) if ref is None else (buf, ref), attrs, name)[0]

@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from stepgen.ir.dtypes import TupleType
 from stepgen.ir.graph import build
 from stepgen.ir.operator import Call, Operator, Sizes, public
+from stepgen.ir.ops.zip import Zip
 from stepgen.ir.stream import Node, Out, Stream
+from stepgen.ir.tile_order import TileOrder
+
+if TYPE_CHECKING:
+    from stepgen.ir.ordering import Ordering
 
 
 class Unzip(Operator):
@@ -27,6 +33,11 @@ class Unzip(Operator):
     def measured_element(self, node: Node, sizes: Sizes) -> int:
         """A tuple has all items."""
         return sizes.element(node.inputs[0])
+
+    def order(self, of: Ordering) -> TileOrder:
+        """That of the stream that was zipped."""
+        made = of.node.inputs[0].node
+        return of.unzipped(made) if type(made.face) is Zip else of.own()
 
 
 @public
