@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable
+from fractions import Fraction
 from typing import Any
 
-import sympy
+from stepgen.ir.expr import ceiling, constant
 
 from ..hw.design.table import Channel, Design, Unit
 from ..hw.units.load.params import Load
@@ -49,7 +50,7 @@ def hardware(graph: Graph, design: Any) -> Metrics:
     word = design.bus.bytes
     reads = {unit.origin: load.pass_bytes(design.bus) for unit, load in design.rows_of(Load)}
     written = {
-        unit.origin: sympy.Rational(word * by.by_address(unit, design).many, by.tile_bytes)
+        unit.origin: Fraction(word * by.by_address(unit, design).many, by.tile_bytes)
         for unit, by in design.rows_of(RandomStore)
     }
     costs = {}
@@ -58,13 +59,13 @@ def hardware(graph: Graph, design: Any) -> Metrics:
         if name in written:
             traffic *= written[name]
         elif graph.node(name).face.writes:
-            traffic = word * sympy.ceiling(traffic / word)
+            traffic = word * ceiling(traffic / word)
         elif name in reads:
             asked, read = reads[name]
-            traffic *= sympy.Rational(read, asked)
-        costs[name] = Cost(traffic, sympy.Rational(bits.pop(name, 0), 8), cost.flops)
+            traffic *= Fraction(read, asked)
+        costs[name] = Cost(traffic, constant(Fraction(bits.pop(name, 0), 8)), cost.flops)
     for name, left in bits.items():
-        costs[name] = Cost(sympy.Integer(0), sympy.Rational(left, 8), sympy.Integer(0))
+        costs[name] = Cost(constant(0), constant(Fraction(left, 8)), constant(0))
     return Metrics("hardware", costs)
 
 

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 import numpy as np
-import sympy
 
 from stepgen.functions.bases import SCALAR
 from stepgen.hw.units.one_hot import params as one_hot
@@ -17,6 +16,7 @@ from stepgen.hw.units.tile_addresses import params as tile_addresses
 from stepgen.ir.dims import Dim, product_bound, regular, static
 from stepgen.ir.dtypes import DataType, Selector, Tile, address, bits_set
 from stepgen.ir.errors import StepError
+from stepgen.ir.expr import Expr, constant, sum_of
 from stepgen.ir.function import Cut, Function, Mapped
 from stepgen.ir.operator import Call
 from stepgen.ir.pieces import Parts, Pieces
@@ -70,7 +70,7 @@ class TileAddresses(Cut):
         if rank > 1:
             call.fail(f"{self} makes streams of rank 0 or 1, not {rank}")
         dims = (static(1),) * rank + (static(named * self.count),)
-        total = call.inputs[0].totals[0] * sympy.Integer(named * self.count)
+        total = call.inputs[0].totals[0] * constant(named * self.count)
         return Pieces(dims, SCALAR, total)
 
     def cuts_into(self) -> Parts:
@@ -137,10 +137,10 @@ class OneHot(Cut):
             call.fail(f"{self} makes streams of rank 1, not {rank}")
         routing = call.graph.routing(selectors)
         if element.hot is not None:
-            chosen, total = static(element.hot), selectors.totals[0] * sympy.Integer(element.hot)
+            chosen, total = static(element.hot), selectors.totals[0] * constant(element.hot)
         else:
             chosen = call.symbols.fresh("K", "ragged", element.n)
-            total = sympy.Add(*(count.expr for count in routing.counts))
+            total = sum_of(*(count.expr for count in routing.counts))
         return Pieces((static(1), chosen), Selector(element.n, hot=1), total, routing)
 
     def cuts_into(self) -> Parts:
@@ -171,7 +171,7 @@ class _OfRanges(Cut, abstract=True):
         if self.most is not None and self.most < 1:
             self.refuse(f"the longest range must be at least 1 long, not {self.most}")
 
-    def length(self, call: Call, rank: int) -> tuple[Stream, Dim, sympy.Expr]:
+    def length(self, call: Call, rank: int) -> tuple[Stream, Dim, Expr]:
         """The ranges, the length of one, and of all together.
 
         Raises

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
 import numpy as np
-import sympy
 
 from stepgen.functions.bases import SCALAR, Binary, Constant, Folding, of_products
 from stepgen.hw.units.calculate.params import Operation
 from stepgen.hw.units.pcu.params import Lane
 from stepgen.ir.dtypes import FLOATS, NUMBERS, DataType, Tile, address, bool_
+from stepgen.ir.expr import Expr
 from stepgen.ir.operator import Call
 from stepgen.ir.setting import Setting
 from stepgen.ir.wire import ANY_NUMBER
@@ -246,7 +246,7 @@ class Compare(Binary):
         constant = self.constant() if _of_addresses(types[0]) else 0
         return ANY_NUMBER if constant is None else constant
 
-    def flops(self, *tiles: Tile) -> sympy.Expr:
+    def flops(self, *tiles: Tile) -> Expr:
         """1 per element of the result."""
         return super().flops(*(*tiles, *tiles)[:2])
 

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-import sympy
 
 from stepgen.hw.design.params import UnitParams
 from stepgen.hw.units.accumulate import params as accumulate
@@ -17,6 +16,7 @@ from stepgen.hw.units.pcu import params as pcu
 from stepgen.ir.dims import Dim, static
 from stepgen.ir.dtypes import INTEGERS, DataType, Tile, address, f32, wide
 from stepgen.ir.errors import StepError
+from stepgen.ir.expr import Expr
 from stepgen.ir.function import Function, Mapped, Scanned
 from stepgen.ir.operator import Call
 from stepgen.ir.setting import Setting
@@ -96,7 +96,7 @@ class Unary(_ByElement, abstract=True):
         """The arithmetic of one element in the circuit; None if there is none."""
         return None
 
-    def flops(self, *tiles: Tile) -> sympy.Expr:
+    def flops(self, *tiles: Tile) -> Expr:
         """`cost` per element."""
         return tiles[0].elements * self.cost
 
@@ -158,7 +158,7 @@ class Binary(_ByElement, abstract=True):
             if mine != its and 1 not in (mine, its):
                 raise StepError(f"{self} can't join tiles of {say(a)} and {say(b)}")
 
-    def flops(self, *tiles: Tile) -> sympy.Expr:
+    def flops(self, *tiles: Tile) -> Expr:
         """1 per element of the result."""
         a, b = tiles
         rows = b.rows if a.rows == 1 else a.rows
@@ -236,7 +236,7 @@ class Folding(Binary, Running, abstract=True):
             )
         return self.compute(at, state, x)
 
-    def flops(self, *tiles: Tile) -> sympy.Expr:
+    def flops(self, *tiles: Tile) -> Expr:
         """1 per element of the result."""
         return super().flops(*tiles) if len(tiles) == 2 else tiles[0].elements
 

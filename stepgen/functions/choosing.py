@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
 import numpy as np
-import sympy
 
 from stepgen.functions.bases import SCALAR
 from stepgen.hw.units.as_selector import params as as_selector
@@ -17,6 +16,7 @@ from stepgen.hw.units.decode import params as decode
 from stepgen.hw.units.top_k import params as top_k
 from stepgen.ir.dtypes import MOST_CONSUMERS, DataType, Selector, Tile, address, bool_
 from stepgen.ir.errors import StepError
+from stepgen.ir.expr import Expr
 from stepgen.ir.function import Mapped
 from stepgen.ir.operator import Call
 from stepgen.ir.setting import Setting
@@ -64,7 +64,7 @@ class _Largest(Mapped, abstract=True):
         assert row.cols.static is not None
         return top_k.TopK(row.element.name, row.cols.static, self.k, self.scores)
 
-    def flops(self, *tiles: Tile) -> sympy.Expr:
+    def flops(self, *tiles: Tile) -> Expr:
         """1 per element of the row."""
         return tiles[0].elements
 

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 import numpy as np
-import sympy
 
 from stepgen.functions.bases import SCALAR, Unary, of_products
 from stepgen.hw.design.params import UnitParams
@@ -30,6 +29,7 @@ from stepgen.ir.dtypes import (
     int32,
 )
 from stepgen.ir.errors import StepError
+from stepgen.ir.expr import Expr
 from stepgen.ir.function import Function, Mapped
 from stepgen.ir.operator import Call
 from stepgen.ir.setting import Setting
@@ -235,7 +235,7 @@ class RequantizeBy(Mapped):
         """Each result is at the position of its operands."""
         return True
 
-    def flops(self, *tiles: Tile) -> sympy.Expr:
+    def flops(self, *tiles: Tile) -> Expr:
         """1 per element."""
         return tiles[0].elements
 

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
 import numpy as np
-import sympy
 
 from stepgen.functions.bases import SCALAR
 from stepgen.hw.units.locate import params as locate
 from stepgen.ir.dims import Dim
 from stepgen.ir.dtypes import DataType, ElementType, Tile, address, element, int32
 from stepgen.ir.errors import StepError
+from stepgen.ir.expr import Expr
 from stepgen.ir.function import Folded, Mapped
 from stepgen.ir.operator import Call
 from stepgen.ir.setting import Setting
@@ -129,7 +129,7 @@ class _Place(Mapped, Folded, abstract=True):
         """Each row gives one element."""
         return True
 
-    def flops(self, *tiles: Tile) -> sympy.Expr:
+    def flops(self, *tiles: Tile) -> Expr:
         """1 per element of the row."""
         return tiles[0].elements
 

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
 import numpy as np
-import sympy
 
 from stepgen.functions.bases import broadcast
 from stepgen.hw.design.params import UnitParams
@@ -18,6 +17,7 @@ from stepgen.hw.units.pcu.params import Lane
 from stepgen.ir.arguments import shown
 from stepgen.ir.dtypes import FLAG, NUMBERS, DataType, ElementType, Selector, Tile, bool_, element
 from stepgen.ir.errors import StepError
+from stepgen.ir.expr import Expr, constant, product_of
 from stepgen.ir.function import Mapped
 from stepgen.ir.operator import Call
 from stepgen.ir.setting import Setting
@@ -243,10 +243,10 @@ class Where(_Elementwise):
         flag, *others = lanes
         return flag.where(*self._with(others), None if self.to is None else element(self.to))
 
-    def flops(self, *tiles: Tile) -> sympy.Expr:
+    def flops(self, *tiles: Tile) -> Expr:
         """1 per element of the result."""
         extents = [
-            next((d.expr for d in dims if d != 1), sympy.Integer(1))
+            next((d.expr for d in dims if d != 1), constant(1))
             for dims in ([t.rows for t in tiles], [t.cols for t in tiles])
         ]
-        return sympy.Mul(*extents)
+        return product_of(*extents)

@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Literal
 
 import numpy as np
-import sympy
 
 from stepgen.functions.bases import Running
 from stepgen.hw.design.params import UnitParams
@@ -18,6 +17,7 @@ from stepgen.ir.applying import SYSTOLIC_ROWS
 from stepgen.ir.dims import Dim, buffer_bound, product_bound
 from stepgen.ir.dtypes import ElementType, Tile, bf16, f32, int8, int16, int32, wide
 from stepgen.ir.errors import StepError
+from stepgen.ir.expr import Expr
 from stepgen.ir.function import Mapped
 from stepgen.ir.operator import Call
 from stepgen.ir.setting import Setting
@@ -145,17 +145,17 @@ class _Product(Mapped, abstract=True):
         """Not those of weights, which are summed over, or become columns."""
         return operand != 1
 
-    def flops(self, *tiles: Tile) -> sympy.Expr:
+    def flops(self, *tiles: Tile) -> Expr:
         """2 M K N."""
         x, weight = tiles[:2]
         cols = weight.rows if self.transpose else weight.cols
         return 2 * x.elements * cols.expr
 
-    def inner(self, *tiles: Tile) -> sympy.Expr:
+    def inner(self, *tiles: Tile) -> Expr:
         """K."""
         return tiles[0].cols.expr
 
-    def held(self, *tiles: Tile) -> sympy.Expr:
+    def held(self, *tiles: Tile) -> Expr:
         """The weight tile and a row of the operand for each row of the compute tile."""
         x, weight = tiles[:2]
         return SYSTOLIC_ROWS * x.cols.expr * x.element.bytes + weight.bytes

@@ -9,7 +9,6 @@ from functools import reduce
 from typing import Any, ClassVar, Literal
 
 import numpy as np
-import sympy
 
 from stepgen.functions.bases import Constant
 from stepgen.hw.units.count import params as count
@@ -17,6 +16,7 @@ from stepgen.hw.units.pcu.params import Lane
 from stepgen.hw.units.reduce_rows import params as reduce_rows
 from stepgen.hw.units.running_max import params as running_max
 from stepgen.ir.dtypes import ElementType, Tile, address, wide
+from stepgen.ir.expr import Expr
 from stepgen.ir.function import Mapped, Scanned
 from stepgen.ir.operator import Call
 from stepgen.ir.setting import Setting
@@ -56,7 +56,7 @@ class _OfRows(Mapped, abstract=True):
         """Each row gives one element."""
         return True
 
-    def flops(self, *tiles: Tile) -> sympy.Expr:
+    def flops(self, *tiles: Tile) -> Expr:
         """1 per element of the input."""
         return tiles[0].elements
 

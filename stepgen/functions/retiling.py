@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
 import numpy as np
-import sympy
 
 from stepgen.hw.units.flatten.params import Flatten
 from stepgen.hw.units.pack_cols.params import PackCols
@@ -20,6 +19,7 @@ from stepgen.hw.units.shift_cols import params as shift_cols
 from stepgen.ir.dims import Dim, buffer_bound, held_at_once, product
 from stepgen.ir.dtypes import NUMBERS, DataType, Tile, address, bool_
 from stepgen.ir.errors import StepError
+from stepgen.ir.expr import Expr
 from stepgen.ir.function import Folded, Mapped
 from stepgen.ir.operator import Call
 from stepgen.ir.setting import Setting
@@ -331,6 +331,6 @@ class RotatePairs(Mapped):
         """Columns move."""
         return True
 
-    def flops(self, *tiles: Tile) -> sympy.Expr:
+    def flops(self, *tiles: Tile) -> Expr:
         """1 per element."""
         return tiles[0].elements

@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
-import sympy
+
+from stepgen.ir.expr import Expr
 
 from ..compile.circuit import circuits
 from ..compile.cost import hardware, traffic_varies
@@ -320,7 +321,7 @@ def _moved(case: Case, experiment: Experiment, reference: Result) -> None:
     counted = hardware(case.graph, design).traffic
     values = measure(case.graph, reference)
     if counted.free_symbols <= values.keys():
-        told = counted.xreplace({k: sympy.Integer(v) for k, v in values.items()})
+        told = counted.evaluate({k.name: v for k, v in values.items()})
         moved = sum(experiment.traffic)
         if moved > told or (moved < told and not traffic_varies(design)):
             raise _Failed(f"the cycle model moves {moved} bytes, the hardware metrics say {told}")
@@ -342,13 +343,13 @@ def _totals(case: Case, reference: Result) -> tuple[str, ...]:
         return (f"timing on tiles: {error}",)
     values = measure(case.graph, result)
     counted = metrics(case.graph, "paper")
-    told: dict[str, tuple[sympy.Expr, Any]] = {
+    told: dict[str, tuple[Expr, Any]] = {
         "bytes": (counted.traffic, run.traffic),
         "operations": (counted.flops, run.flops_useful + run.flops_padding),
     }
     for what, (expr, used) in told.items():
         if expr.free_symbols <= values.keys():
-            wanted = expr.xreplace({k: sympy.Integer(v) for k, v in values.items()})
+            wanted = expr.evaluate({k.name: v for k, v in values.items()})
             if used != wanted:
                 raise _Failed(f"timing on tiles counts {used} {what}, the metrics say {wanted}")
     if run.choices:

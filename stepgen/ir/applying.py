@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import sympy
-
 from stepgen.ir.dims import times
 from stepgen.ir.dtypes import DataType, Selector, Tile
+from stepgen.ir.expr import Expr, as_expr, constant
 from stepgen.ir.function import Function, Mapped
 from stepgen.ir.operator import Call, Operator, Sizes
 from stepgen.ir.policy import Policy
@@ -49,30 +48,27 @@ def tiles_of(call: Call, streams: Sequence[Stream]) -> list[Tile]:
     return tiles
 
 
-def over_all(streams: Sequence[Stream], each: sympy.Expr) -> sympy.Expr:
+def over_all(streams: Sequence[Stream], each: Expr | int) -> Expr:
     """The sum of an extent over all elements of streams of one shape.
 
     Parameters
     ----------
     streams : sequence of Stream
         Their ragged tile dims have known sums.
-    each : sympy.Expr
+    each : Expr or int
         The extent for one element.
     """
-    count = streams[0].totals[0]
+    count, each = streams[0].totals[0], as_expr(each)
     for stream in streams:
         if not isinstance(stream.dtype, Tile):
             continue
         rows, cols = stream.dtype.dims
         for mine, other in ((rows, cols), (cols, rows)):
-            if mine.is_ragged and not other.is_ragged and _is_linear(each, mine.expr):
-                slope, rest = each.coeff(mine.expr, 1), each.coeff(mine.expr, 0)
+            linear = None if other.is_ragged else each.linear_in(mine.expr)
+            if mine.is_ragged and linear is not None:
+                slope, rest = linear
                 return slope * stream.volume / other.expr + rest * count
     return times([count, each])
-
-
-def _is_linear(each: sympy.Expr, symbol: sympy.Symbol) -> bool:
-    return symbol in each.free_symbols and sympy.degree(each, symbol) == 1
 
 
 class Applying(Operator):
@@ -93,7 +89,7 @@ class Applying(Operator):
         """The state, and the operands."""
         return sizes.element(node.outputs[0]) + sizes.operands(node)
 
-    def flops(self, node: Node, policy: Policy) -> sympy.Expr:
+    def flops(self, node: Node, policy: Policy) -> Expr:
         """The sum over all elements of the inputs."""
         function: Function = node.attrs["fn"]
         total = over_all(node.inputs, function.flops(*_tiles(node)))
@@ -109,16 +105,16 @@ def _reads_numbers(node: Node) -> bool:
     return function.reads_numbers or function.calculation(*types) is not None
 
 
-def _inner_of_producer(stream: Stream) -> sympy.Expr:
+def _inner_of_producer(stream: Stream) -> Expr:
     made_by = stream.origin.node
     function = made_by.attrs.get("fn")
-    return function.inner(*_tiles(made_by)) if isinstance(function, Function) else sympy.Integer(1)
+    return function.inner(*_tiles(made_by)) if isinstance(function, Function) else constant(1)
 
 
-def matmul_memory(node: Node, policy: Policy) -> sympy.Expr:
+def matmul_memory(node: Node, policy: Policy) -> Expr:
     """Bytes of a matmul's weight tile and operand rows, if the policy counts them."""
     function: Function = node.attrs["fn"]
-    return function.held(*_tiles(node)) if policy.matmul_state else sympy.Integer(0)
+    return function.held(*_tiles(node)) if policy.matmul_state else constant(0)
 
 
 def _tiles(node: Node) -> list[Tile]:

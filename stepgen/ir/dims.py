@@ -15,10 +15,9 @@ from functools import cache
 from math import prod
 from typing import Literal
 
-import sympy
-
 from stepgen.ir.arguments import checked, take
 from stepgen.ir.errors import StepError
+from stepgen.ir.expr import Expr, ceiling, constant, min_of, product_of, sum_of, symbol
 from stepgen.ir.names import identifier
 from stepgen.ir.where import user_line
 
@@ -31,15 +30,15 @@ class Dim:
 
     Attributes
     ----------
-    expr : sympy.Expr
-        The extent; an Integer for static dims.
+    expr : Expr
+        The extent; a number for static dims.
     kind : {"static", "dynamic", "ragged"}
         What is known at compile time.
     bound : int or None
         Upper bound; None if the types give none.
     """
 
-    expr: sympy.Expr
+    expr: Expr
     kind: Kind
     bound: int | None = None
 
@@ -56,7 +55,7 @@ class Dim:
     @property
     def may_be_empty(self) -> bool:
         """Whether, by the type, the extent can be 0."""
-        return self.expr.is_positive is not True
+        return not self.expr.positive
 
     def __int__(self) -> int:
         """The extent of a static dim.
@@ -79,7 +78,7 @@ class Dim:
         return hash(self.expr)
 
     def __str__(self) -> str:
-        return show(self.expr)
+        return str(self.expr)
 
     def __repr__(self) -> str:
         return f"Dim({self}, {self.kind}, bound={self.bound})"
@@ -96,10 +95,7 @@ class Dim:
         -------
         bool
         """
-        return self == other or (
-            not (self.static is not None and other.static is not None)
-            and sympy.expand(self.expr - other.expr) == 0
-        )
+        return self == other
 
 
 DimLike = int | str | Dim
@@ -126,7 +122,7 @@ def static(extent: int) -> Dim:
     """
     if extent < 0:
         raise StepError(f"a dim at {user_line()} must be an integer of at least 0, not {extent}")
-    return Dim(sympy.Integer(extent), "static", extent)
+    return Dim(constant(extent), "static", extent)
 
 
 @checked
@@ -189,10 +185,10 @@ def as_dim(value: DimLike) -> Dim:
     return dynamic(given) if isinstance(given, str) else static(given)
 
 
-def regular(expr: sympy.Expr, bound: int | None) -> Dim:
+def regular(expr: Expr, bound: int | None) -> Dim:
     """The static or dynamic dim with this extent."""
-    if expr.is_Integer:
-        return Dim(expr, "static", int(expr))
+    if expr.integer is not None:
+        return Dim(expr, "static", expr.integer)
     return Dim(expr, "dynamic", bound)
 
 
@@ -202,7 +198,7 @@ def _named_dim(name: str, kind: Kind, bound: int | None, positive: bool) -> Dim:
         raise StepError(
             f"the bound of the dim {name} at {user_line()} must be at least {least}, not {bound}"
         )
-    return Dim(_symbol(_named(name), positive), kind, bound)
+    return Dim(symbol(_named(name), positive=positive), kind, bound)
 
 
 def _named(name: str) -> str:
@@ -215,12 +211,7 @@ def _named(name: str) -> str:
 def _described(dim: Dim) -> str:
     """A named dim as its maker was told of it."""
     bound = "without a bound" if dim.bound is None else f"of at most {dim.bound}"
-    return f"{dim.kind} {bound}, {'at least 1' if dim.expr.is_positive else 'maybe 0'}"
-
-
-def _symbol(name: str, positive: bool) -> sympy.Symbol:
-    assumption = {"positive": True} if positive else {"nonnegative": True}
-    return sympy.Symbol(name, integer=True, **assumption)
+    return f"{dim.kind} {bound}, {'at least 1' if dim.expr.positive else 'maybe 0'}"
 
 
 class Symbols:
@@ -241,17 +232,17 @@ class Symbols:
         StepError
             If the name is already that of a dim of another kind, bound or assumption.
         """
-        for symbol in dim.expr.free_symbols:
-            alone = dim.expr == symbol
-            mine = dim if alone else Dim(symbol, dim.kind)
-            known = self._taken.setdefault(symbol.name, mine)
-            same = known.expr == symbol
+        for one in dim.expr.free_symbols:
+            alone = dim.expr == one
+            mine = dim if alone else Dim(one, dim.kind)
+            known = self._taken.setdefault(one.name, mine)
+            same = known.expr == one
             if alone:
-                bounded = symbol.name in self._fresh or mine.bound == known.bound
+                bounded = one.name in self._fresh or mine.bound == known.bound
                 same = same and bounded and mine.kind == known.kind
             if not same:
                 raise StepError(
-                    f"the dim {symbol.name} at {user_line()} is {_described(mine)}, but before it "
+                    f"the dim {one.name} at {user_line()} is {_described(mine)}, but before it "
                     f"was {_described(known)}: one name is one dim"
                 )
         return dim
@@ -276,7 +267,7 @@ class Symbols:
         while f"{prefix}{number}" in self._taken:
             number += 1
         self._next[prefix] = number + 1
-        dim = Dim(_symbol(f"{prefix}{number}", positive), kind, bound)
+        dim = Dim(symbol(f"{prefix}{number}", positive=positive), kind, bound)
         self._taken[dim.expr.name] = dim
         self._fresh.add(dim.expr.name)
         return dim
@@ -347,7 +338,7 @@ def product(dims: Sequence[Dim], symbols: Symbols) -> Dim:
     return regular(expr, min([b for b in [bound, *same] if b is not None], default=None))
 
 
-def joined(dims: Sequence[Dim], total: sympy.Expr | None, symbols: Symbols) -> Dim:
+def joined(dims: Sequence[Dim], total: Expr | None, symbols: Symbols) -> Dim:
     """The product of dims, if the result may be the outermost dim of a stream.
 
     An outermost dim has one value per run, so it is regular even if one of `dims` is ragged.
@@ -356,7 +347,7 @@ def joined(dims: Sequence[Dim], total: sympy.Expr | None, symbols: Symbols) -> D
     ----------
     dims : sequence of Dim
         Adjacent dims, outermost first.
-    total : sympy.Expr or None
+    total : Expr or None
         Number of elements in all, if the result is the outermost dim.
     symbols : Symbols
         For a fresh ragged dim.
@@ -370,7 +361,7 @@ def add(dims: Sequence[Dim]) -> Dim:
     """The sum of regular dims."""
     bounds = [d.bound for d in dims]
     bound = None if None in bounds else sum(b for b in bounds if b is not None)
-    return regular(sympy.Add(*(d.expr for d in dims)), bound)
+    return regular(sum_of(*(d.expr for d in dims)), bound)
 
 
 def ceil_div(dim: Dim, chunk: int, symbols: Symbols) -> Dim:
@@ -380,7 +371,7 @@ def ceil_div(dim: Dim, chunk: int, symbols: Symbols) -> Dim:
     bound = None if dim.bound is None else -(-dim.bound // chunk)
     if dim.is_ragged:
         return symbols.absorbed([dim], bound, positive=not dim.may_be_empty)
-    return regular(sympy.ceiling(dim.expr / chunk), bound)
+    return regular(ceiling(dim.expr / chunk), bound)
 
 
 def chunk_of(dim: Dim, chunk: int, symbols: Symbols) -> Dim:
@@ -401,43 +392,33 @@ def nonempty(dim: Dim) -> Dim:
     return regular(_indicator(dim.expr), bound)
 
 
-def indicators(expr: sympy.Expr) -> list[sympy.Expr]:
+def indicators(expr: Expr) -> list[Expr]:
     """The factors of an extent that are 1 if something is not empty, else 0."""
-    return [f for f in sympy.Mul.make_args(expr) if _indicator(f) == f and not f.is_Integer]
+    return [f for f in expr.factors() if _is_indicator(f)]
 
 
-def times(factors: Iterable[sympy.Expr]) -> sympy.Expr:
+def times(factors: Iterable[Expr]) -> Expr:
     """A product in which ``min(1, E) * E`` is simplified to ``E``."""
-    flat = [part for factor in factors for part in sympy.Mul.make_args(factor)]
-    plain = [f for f in flat if f.is_Integer or _indicator(f) != f]
+    flat = [part for factor in factors for part in factor.factors()]
+    plain = [f for f in flat if not _is_indicator(f)]
     implied = {_indicator(f) for f in plain}
-    flags = {f for f in flat if not f.is_Integer and _indicator(f) == f}
-    return sympy.Mul(*plain, *(flags - implied))
+    flags = {f for f in flat if _is_indicator(f)}
+    return product_of(*plain, *(flags - implied))
+
+
+def _is_indicator(expr: Expr) -> bool:
+    return expr.number is None and _indicator(expr) == expr
 
 
 @cache
-def _indicator(expr: sympy.Expr) -> sympy.Expr:
-    if expr.is_positive:
-        return sympy.Integer(1)
-    if isinstance(expr, sympy.ceiling):
-        return _indicator(expr.args[0])
-    if isinstance(expr, sympy.Mul):
-        factors = [f for f in expr.args if not f.is_positive]
-        return sympy.Min(1, sympy.Mul(*factors)) if len(factors) > 1 else _indicator(factors[0])
-    return sympy.Min(1, expr)
-
-
-class _Show(sympy.printing.StrPrinter):  # type: ignore[misc]
-    def _print_ceiling(self, expr: sympy.Expr) -> str:
-        return f"ceil({self._print(expr.args[0])})"
-
-    def _print_Min(self, expr: sympy.Expr) -> str:
-        return f"min({', '.join(self._print(a) for a in sorted(expr.args, key=str))})"
-
-
-def show(expr: sympy.Expr) -> str:
-    """Text of an extent: ``ceil(E0/4)``, ``min(1, E0)``."""
-    return str(expr) if expr.is_Atom else str(_Show().doprint(expr))
+def _indicator(expr: Expr) -> Expr:
+    """1 where an extent is at least 1, else 0; that of a product is that of its factors."""
+    if expr.positive:
+        return constant(1)
+    factors = [f for f in expr.factors() if not f.positive]
+    if factors != [expr]:
+        return _indicator(factors[0]) if len(factors) == 1 else min_of(1, product_of(*factors))
+    return _indicator(expr.rounded) if expr.rounded is not None else min_of(1, expr)
 
 
 def show_shape(shape: Iterable[Dim]) -> str:

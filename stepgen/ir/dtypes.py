@@ -6,11 +6,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
-import sympy
-
 from stepgen.ir.arguments import shown, take, take_fields
 from stepgen.ir.dims import Dim, DimLike, as_dim, show_shape
 from stepgen.ir.errors import StepError
+from stepgen.ir.expr import Expr, constant, product_of, sum_of
 from stepgen.ir.where import user_line
 
 
@@ -114,7 +113,7 @@ class DataType:
     EXAMPLE: ClassVar[str] = "int8[1, 64]"
 
     @property
-    def bytes(self) -> sympy.Expr:
+    def bytes(self) -> Expr:
         """Size of one element in bytes, symbolic in the dynamic dims of tiles."""
         raise TypeError(f"{type(self).__name__} has no size")
 
@@ -168,17 +167,17 @@ class Tile(DataType):
         return self.rows, self.cols
 
     @property
-    def elements(self) -> sympy.Expr:
+    def elements(self) -> Expr:
         """Rows times columns."""
         return self.rows.expr * self.cols.expr
 
     @property
-    def bytes(self) -> sympy.Expr:
+    def bytes(self) -> Expr:
         """Size in bytes."""
         return self.elements * self.element.bytes
 
     def __str__(self) -> str:
-        extents = [str(d) if d.expr.is_Atom else f"({d})" for d in self.dims]
+        extents = [str(d) if d.expr.is_atom else f"({d})" for d in self.dims]
         return f"{self.element} {'x'.join(extents)}"
 
 
@@ -219,9 +218,9 @@ class Selector(DataType):
             )
 
     @property
-    def bytes(self) -> sympy.Expr:
+    def bytes(self) -> Expr:
         """Size in bytes: one bit per consumer, rounded up."""
-        return sympy.Integer(-(-self.n // 8))
+        return constant(-(-self.n // 8))
 
     def __str__(self) -> str:
         return f"selector {self.n}" if self.hot is None else f"selector {self.hot} of {self.n}"
@@ -263,9 +262,9 @@ class Buffer(DataType):
         return (*self.shape, *self.tile.dims)
 
     @property
-    def bytes(self) -> sympy.Expr:
+    def bytes(self) -> Expr:
         """Size of the content in bytes."""
-        return sympy.Mul(self.tile.bytes, *(d.expr for d in self.shape))
+        return product_of(self.tile.bytes, *(d.expr for d in self.shape))
 
     @property
     def fewest_rows(self) -> int:
@@ -324,9 +323,9 @@ class TupleType(DataType):
         return tuple(leaf for item in self.items for leaf in item.leaves)
 
     @property
-    def bytes(self) -> sympy.Expr:
+    def bytes(self) -> Expr:
         """Size in bytes of all items."""
-        return sympy.Add(*(item.bytes for item in self.items))
+        return sum_of(*(item.bytes for item in self.items))
 
     def __str__(self) -> str:
         return f"({', '.join(str(item) for item in self.items)})"

@@ -16,13 +16,13 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, NoReturn
 
 import numpy as np
 import numpy.typing as npt
-import sympy
 
 from stepgen.ir import registry
 from stepgen.ir.arguments import checked, shown
 from stepgen.ir.dims import Dim
 from stepgen.ir.dtypes import NUMBERS, DataType, ElementType, Selector, Tile
 from stepgen.ir.errors import StepError
+from stepgen.ir.expr import Expr, constant
 from stepgen.ir.operator import Call
 from stepgen.ir.pieces import Parts, Pieces
 from stepgen.ir.setting import Setting
@@ -94,17 +94,17 @@ class Function(ABC):
         """
         return False
 
-    def flops(self, *tiles: Tile) -> sympy.Expr:
+    def flops(self, *tiles: Tile) -> Expr:
         """Arithmetic operations on one set of tiles."""
-        return sympy.Integer(0)
+        return constant(0)
 
-    def inner(self, *tiles: Tile) -> sympy.Expr:
+    def inner(self, *tiles: Tile) -> Expr:
         """Number of terms in the sum that each element of the result is."""
-        return sympy.Integer(1)
+        return constant(1)
 
-    def held(self, *tiles: Tile) -> sympy.Expr:
+    def held(self, *tiles: Tile) -> Expr:
         """Bytes of operands that a unit holds while it computes."""
-        return sympy.Integer(0)
+        return constant(0)
 
     def largest_number(self, *types: DataType) -> int:
         """The largest address that its circuit tells from larger ones, for operands of types."""

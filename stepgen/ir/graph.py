@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-import sympy
-
 from stepgen.ir import operator
 from stepgen.ir.arguments import Address, checked, shown, take
 from stepgen.ir.dims import Dim, DimLike, Kind, Symbols, as_dim, product_bound
 from stepgen.ir.dtypes import STORED, DataType, ElementName, ElementType, Selector, TupleType
 from stepgen.ir.dtypes import element as as_element
 from stepgen.ir.errors import StepError
+from stepgen.ir.expr import Expr
 from stepgen.ir.feedback import Feedback
 from stepgen.ir.names import identifier
 from stepgen.ir.stream import Node, Out, Routing, Stream, StreamType, make_stream
@@ -46,7 +45,7 @@ class Graph:
         The dims of the graph.
     routings : dict of Stream to Routing
         Counts known for selector streams.
-    spans : dict of Stream to (Dim, sympy.Expr)
+    spans : dict of Stream to (Dim, Expr)
         Dims known for streams of address ranges: the length of a range, and of all together.
     """
 
@@ -58,7 +57,7 @@ class Graph:
         self.feedbacks: list[Feedback] = []
         self.symbols = Symbols()
         self.routings: dict[Stream, Routing] = {}
-        self.spans: dict[Stream, tuple[Dim, sympy.Expr]] = {}
+        self.spans: dict[Stream, tuple[Dim, Expr]] = {}
         self._names: dict[str, Node | Feedback] = {}
         self._counts: dict[str, int] = {}
         self._uses: dict[Stream, list[tuple[Node, int]]] = {}
@@ -355,9 +354,7 @@ class Graph:
             self.routings[selectors] = known
         return known
 
-    def span(
-        self, ranges: Stream, most: int | None = None, least: int = 0
-    ) -> tuple[Dim, sympy.Expr]:
+    def span(self, ranges: Stream, most: int | None = None, least: int = 0) -> tuple[Dim, Expr]:
         """The length of a range, and of all ranges of a stream together.
 
         Streams that are made from the same ranges, or forks of them, have the same dims: their

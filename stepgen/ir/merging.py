@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import sympy
-
 from stepgen.ir.dims import Dim, show_shape
 from stepgen.ir.dtypes import Buffer, DataType, Tile
+from stepgen.ir.expr import Expr, sum_of
 from stepgen.ir.operator import Call
 from stepgen.ir.stream import Stream
 
@@ -113,7 +112,7 @@ def _common_dim(
     return fresh
 
 
-def merged_totals(xs: Sequence[Stream], rank: int) -> tuple[dict[int, sympy.Expr], sympy.Expr]:
+def merged_totals(xs: Sequence[Stream], rank: int) -> tuple[dict[int, Expr], Expr]:
     """Groups per level up to `rank`, and scalars, of all streams together."""
-    totals = {k: sympy.Add(*(x.totals[k] for x in xs)) for k in range(rank + 1)}
-    return totals, sympy.Add(*(x.volume for x in xs))
+    totals = {k: sum_of(*(x.totals[k] for x in xs)) for k in range(rank + 1)}
+    return totals, sum_of(*(x.volume for x in xs))

@@ -13,12 +13,11 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import sympy
-from sympy.printing.numpy import NumPyPrinter
 
 from stepgen.ir.arguments import checked, shown
 from stepgen.ir.dims import Dim
 from stepgen.ir.errors import StepError
+from stepgen.ir.expr import Expr, as_expr, max_of, sum_of
 from stepgen.ir.graph import Graph
 from stepgen.ir.policy import PAPER, PUBLISHED, Policy
 from stepgen.ir.where import user_line
@@ -33,17 +32,17 @@ class Cost:
 
     Attributes
     ----------
-    traffic : sympy.Expr
+    traffic : Expr
         Off-chip bytes.
-    memory : sympy.Expr
+    memory : Expr
         On-chip bytes.
-    flops : sympy.Expr
+    flops : Expr
         Arithmetic operations.
     """
 
-    traffic: sympy.Expr
-    memory: sympy.Expr
-    flops: sympy.Expr
+    traffic: Expr
+    memory: Expr
+    flops: Expr
 
 
 @dataclass(frozen=True)
@@ -76,27 +75,27 @@ class Metrics:
     nodes: dict[str, Cost]
 
     @cached_property
-    def traffic(self) -> sympy.Expr:
+    def traffic(self) -> Expr:
         """Off-chip bytes."""
-        return sympy.Add(*(c.traffic for c in self.nodes.values()))
+        return sum_of(*(c.traffic for c in self.nodes.values()))
 
     @cached_property
-    def memory(self) -> sympy.Expr:
+    def memory(self) -> Expr:
         """On-chip bytes."""
-        return sympy.Add(*(c.memory for c in self.nodes.values()))
+        return sum_of(*(c.memory for c in self.nodes.values()))
 
     @cached_property
-    def flops(self) -> sympy.Expr:
+    def flops(self) -> Expr:
         """Arithmetic operations."""
-        return sympy.Add(*(c.flops for c in self.nodes.values()))
+        return sum_of(*(c.flops for c in self.nodes.values()))
 
     @property
-    def intensity(self) -> sympy.Expr:
+    def intensity(self) -> Expr:
         """Operations per off-chip byte."""
         return self.flops / self.traffic
 
     @cached_property
-    def symbols(self) -> list[sympy.Symbol]:
+    def symbols(self) -> list[Expr]:
         """The dims that the totals depend on, by name."""
         free = self.traffic.free_symbols | self.memory.free_symbols | self.flops.free_symbols
         return sorted(free, key=lambda s: (len(s.name), s.name))
@@ -134,39 +133,8 @@ class Metrics:
             raise StepError(
                 f"evaluate at {user_line()}: arrays need one entry per run, not {shapes}"
             ) from None
-        results = self._compiled(*(given[s.name] for s in self.symbols))
+        results = [e.evaluate(given) for e in (self.traffic, self.memory, self.flops)]
         return Numbers(*(_integer(np.broadcast_to(r, runs)) for r in results))
-
-    @cached_property
-    def _compiled(self) -> Callable[..., tuple[Any, ...]]:
-        totals = (self.traffic, self.memory, self.flops)
-        printer = _Exact({"fully_qualified_modules": False, "inline": True})
-        compiled: Callable[..., tuple[Any, ...]] = sympy.lambdify(
-            self.symbols, totals, modules="numpy", printer=printer
-        )
-        return compiled
-
-
-class _Exact(NumPyPrinter):  # type: ignore[misc]
-    """Prints integer arithmetic without floats."""
-
-    def _print_ceiling(self, expr: sympy.Expr) -> str:
-        above, below = expr.args[0].as_numer_denom()
-        return f"(-(-({self._print(above)}) // ({self._print(below)})))"
-
-    def _print_Min(self, expr: sympy.Expr) -> str:
-        return self._of_two("minimum", expr)
-
-    def _print_Max(self, expr: sympy.Expr) -> str:
-        return self._of_two("maximum", expr)
-
-    def _of_two(self, name: str, expr: sympy.Expr) -> str:
-        terms = [str(self._print(a)) for a in expr.args]
-        # In pairs, since Python nests no more than 200 deep.
-        while len(terms) > 1:
-            pairs = [f"{name}({a}, {b})" for a, b in zip(terms[::2], terms[1::2], strict=False)]
-            terms = pairs + terms[2 * len(pairs) :]
-        return terms[0]
 
 
 _providers: dict[str, Provider] = {}
@@ -266,23 +234,22 @@ def selector_counts(graph: Graph, name: str, mask: npt.ArrayLike) -> dict[str, V
     return {str(d): counts[..., i] for i, d in enumerate(known.counts)}
 
 
-def _largest(graph: Graph) -> dict[sympy.Expr, sympy.Expr]:
+def _largest(graph: Graph) -> dict[Expr, Expr]:
     """For a ragged dim of merged streams the largest of the dims that it replaces.
 
     Memory must suffice for the elements of any of the streams.
     """
-    largest: dict[sympy.Expr, sympy.Expr] = {}
+    largest: dict[Expr, Expr] = {}
     for routing in graph.routings.values():
         for dim, parts in routing.merged.items():
-            extents = {d.expr.xreplace(largest) for d in parts}
-            largest[dim.expr] = sympy.Max(*sorted(extents, key=str), evaluate=False)
+            largest[dim.expr] = max_of(*(d.expr.subs(largest) for d in parts))
     return largest
 
 
-def _cost(node: Any, policy: Policy, largest: Mapping[sympy.Expr, sympy.Expr]) -> Cost:
+def _cost(node: Any, policy: Policy, largest: Mapping[Expr, Expr]) -> Cost:
     face = node.face
-    memory = face.memory(node, policy).xreplace(largest)
-    return Cost(face.traffic(node, policy), memory, face.flops(node, policy))
+    memory = as_expr(face.memory(node, policy)).subs(largest)
+    return Cost(as_expr(face.traffic(node, policy)), memory, as_expr(face.flops(node, policy)))
 
 
 def _name(key: Any) -> str:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import sympy
-
 from stepgen.ir.dtypes import Tile, address
+from stepgen.ir.expr import Expr
 from stepgen.ir.operator import Call
 from stepgen.ir.stream import Node, Stream
 
@@ -72,7 +71,7 @@ def tensor_tile(call: Call) -> Tile:
     return Tile(rows, cols, tensor.element.on_chip)
 
 
-def tile_bytes(node: Node) -> sympy.Expr:
+def tile_bytes(node: Node) -> Expr:
     """Bytes in memory of a tile that a load reads."""
     tile, tensor = node.outputs[0].dtype, node.graph.tensors[node.attrs["tensor"]]
     return tile.bytes / tensor.element.packed

@@ -15,13 +15,12 @@ from functools import cache, wraps
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, NoReturn, Protocol, TypeVar
 
-import sympy
-
 from stepgen.ir import registry
 from stepgen.ir.arguments import checked
 from stepgen.ir.dims import Dim, Symbols, indicators, show_shape
 from stepgen.ir.dtypes import ElementType, Selector, Tile
 from stepgen.ir.errors import StepError
+from stepgen.ir.expr import Expr, constant, product_of
 from stepgen.ir.methods import Methods
 
 if TYPE_CHECKING:
@@ -169,11 +168,11 @@ class Call:
         """What makes ``min(1, n)`` equal to 1, for the message, if that is how two dims differ."""
         for one, other, shape in ((left, right, shapes[0]), (right, left, shapes[1])):
             flags = [f for f in indicators(one.expr) if f not in indicators(other.expr)]
-            if flags and one.expr == sympy.Mul(other.expr, *flags):
+            if flags and one.expr == product_of(other.expr, *flags):
                 return self._hint(flags, show_shape(shape))
         return ""
 
-    def _hint(self, flags: Sequence[sympy.Expr], shape: str) -> str:
+    def _hint(self, flags: Sequence[Expr], shape: str) -> str:
         symbols = {s for flag in flags for s in flag.free_symbols}
         names = " or ".join(sorted(map(str, symbols)))
         inputs = self.graph.inputs.values()
@@ -297,13 +296,13 @@ class Operator(ABC):
         """Rank of the chunks that are repetitions of one element of the input; 0 for none."""
         return 0
 
-    def traffic(self, node: Node, policy: Policy) -> sympy.Expr:
+    def traffic(self, node: Node, policy: Policy) -> Expr:
         """Off-chip traffic of a use in bytes (paper, table of metrics)."""
-        return sympy.Integer(0)
+        return constant(0)
 
-    def memory(self, node: Node, policy: Policy) -> sympy.Expr:
+    def memory(self, node: Node, policy: Policy) -> Expr:
         """On-chip memory of a use in bytes."""
-        return sympy.Integer(0)
+        return constant(0)
 
     def measured_memory(self, node: Node, sizes: Sizes) -> int:
         """`memory` for the sizes of a run, if it depends on extents known only at run time.
@@ -317,9 +316,9 @@ class Operator(ABC):
         kind = type(node.outputs[0].dtype)
         return max(sizes.element(s) for s in node.inputs if isinstance(s.dtype, kind))
 
-    def flops(self, node: Node, policy: Policy) -> sympy.Expr:
+    def flops(self, node: Node, policy: Policy) -> Expr:
         """Arithmetic operations of a use over the run."""
-        return sympy.Integer(0)
+        return constant(0)
 
 
 class StandIn(Operator):

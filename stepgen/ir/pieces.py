@@ -5,10 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-import sympy
-
 from stepgen.ir.dims import Dim
 from stepgen.ir.dtypes import DataType
+from stepgen.ir.expr import Expr
 
 if TYPE_CHECKING:
     from stepgen.ir.stream import Routing
@@ -30,7 +29,7 @@ class Pieces:
         Its shape, outermost first.
     dtype : DataType
         Type of its elements.
-    total : sympy.Expr or None
+    total : Expr or None
         Number of pieces of all elements of the run, if it does not follow from the dims.
     routing : Routing or None
         Routing of pieces that are selectors.
@@ -38,5 +37,5 @@ class Pieces:
 
     dims: tuple[Dim, ...]
     dtype: DataType
-    total: sympy.Expr | None = None
+    total: Expr | None = None
     routing: Routing | None = None

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import sympy
-
 from stepgen.ir.dtypes import DataType, Tile
+from stepgen.ir.expr import Expr
 
 
 @dataclass(frozen=True)
@@ -38,7 +37,7 @@ class Policy:
     idle_loads_are_free: bool
     silu_per_inner: bool
 
-    def on_chip(self, dtype: DataType) -> sympy.Expr:
+    def on_chip(self, dtype: DataType) -> Expr:
         """Bytes of one element of a stream that is held on chip or stored."""
         if not isinstance(dtype, Tile):
             return dtype.bytes

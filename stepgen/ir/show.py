@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from html import escape
 from typing import Any
 
-from stepgen.ir.dims import Dim, show, show_shape
+from stepgen.ir.dims import Dim, show_shape
 from stepgen.ir.graph import Graph
 from stepgen.ir.stream import Node, Stream
 
@@ -59,7 +59,7 @@ def stream_table(stream: Stream) -> str:
         ("shape", show_shape(stream.shape)),
         ("rank", str(stream.rank)),
         ("element type", str(stream.dtype)),
-        ("number of elements", show(stream.totals[0])),
+        ("number of elements", str(stream.totals[0])),
         ("made by", f"{_made(stream.node)} at {stream.node.where}"),
     ]
     if stream.depth is not None:

@@ -7,13 +7,13 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import sympy
 
 from stepgen.ir import operator
 from stepgen.ir.arguments import checked
 from stepgen.ir.dims import Dim, Symbols, times
 from stepgen.ir.dtypes import Buffer, DataType, Selector, Tile
 from stepgen.ir.errors import StepError
+from stepgen.ir.expr import Expr
 from stepgen.ir.methods import Methods
 from stepgen.ir.where import user_line
 
@@ -59,7 +59,7 @@ class Routing:
         Number of selectors with bit i set.
     merged : dict of Dim to tuple of Dim
         For a merge's selector: by ragged dim of the merged data, the dim of each input.
-    sums : dict of Dim to tuple of sympy.Expr
+    sums : dict of Dim to tuple of Expr
         Likewise, for the rows of merged tiles: those of all tiles of each input.
     once : tuple of int
         Consumers that one selector of each innermost group names.
@@ -67,7 +67,7 @@ class Routing:
 
     counts: tuple[Dim, ...]
     merged: dict[Dim, tuple[Dim, ...]]
-    sums: dict[Dim, tuple[sympy.Expr, ...]] = field(default_factory=dict)
+    sums: dict[Dim, tuple[Expr, ...]] = field(default_factory=dict)
     once: tuple[int, ...] = ()
 
 
@@ -81,10 +81,10 @@ class Out:
         Outermost first.
     dtype : DataType
         Type of one element.
-    totals : mapping of int to sympy.Expr
+    totals : mapping of int to Expr
         Number of rank-k groups of the stream, for the levels k for which it is not the product of
         dims because one is ragged.
-    volume : sympy.Expr, optional
+    volume : Expr, optional
         Number of scalars in all tiles of the stream or its buffers, if a dim of them is ragged.
     routing : Routing, optional
         Counts known of selectors.
@@ -92,8 +92,8 @@ class Out:
 
     shape: tuple[Dim, ...]
     dtype: DataType
-    totals: Mapping[int, sympy.Expr] = field(default_factory=dict)
-    volume: sympy.Expr | None = None
+    totals: Mapping[int, Expr] = field(default_factory=dict)
+    volume: Expr | None = None
     routing: Routing | None = None
 
 
@@ -155,10 +155,10 @@ class Stream(Methods):
         The output.
     type : StreamType
         Its shape and data type.
-    totals : tuple of sympy.Expr
+    totals : tuple of Expr
         ``totals[k]`` is the number of rank-k groups in the whole stream; ``totals[0]`` the number
         of elements.
-    volume : sympy.Expr
+    volume : Expr
         Number of scalars in all tiles of the stream, or of its buffers.
     depth : int or None
         Least depth of the FIFO of this use in beats; None leaves it to the compiler.
@@ -169,8 +169,8 @@ class Stream(Methods):
         node: Node,
         port: int,
         type: StreamType,
-        totals: tuple[sympy.Expr, ...],
-        volume: sympy.Expr,
+        totals: tuple[Expr, ...],
+        volume: Expr,
         depth: int | None = None,
     ) -> None:
         self.node = node
@@ -382,7 +382,7 @@ def make_stream(node: Node, port: int, out: Out, symbols: Symbols) -> Stream:
     return Stream(node, port, StreamType(out.shape, out.dtype), totals, volume)
 
 
-def _volume(dtype: DataType, count: sympy.Expr, symbols: Symbols) -> sympy.Expr:
+def _volume(dtype: DataType, count: Expr, symbols: Symbols) -> Expr:
     if not isinstance(dtype, (Tile, Buffer)):
         return count
     ragged = [d for d in dtype.dims if d.is_ragged]
@@ -392,8 +392,8 @@ def _volume(dtype: DataType, count: sympy.Expr, symbols: Symbols) -> sympy.Expr:
     return times([summed, *(d.expr for d in dtype.dims if not d.is_ragged)])
 
 
-def _totals(out: Out, symbols: Symbols) -> tuple[sympy.Expr, ...]:
-    totals: list[sympy.Expr] = []
+def _totals(out: Out, symbols: Symbols) -> tuple[Expr, ...]:
+    totals: list[Expr] = []
     for level in range(len(out.shape) - 1, -1, -1):
         dim = out.shape[len(out.shape) - 1 - level]
         if level in out.totals:
@@ -401,7 +401,7 @@ def _totals(out: Out, symbols: Symbols) -> tuple[sympy.Expr, ...]:
         elif not totals:
             total = dim.expr
         elif dim.is_ragged:
-            positive = bool(totals[-1].is_positive) and not dim.may_be_empty
+            positive = totals[-1].positive and not dim.may_be_empty
             total = symbols.fresh(f"sum_{dim}_", "dynamic", positive=positive).expr
         else:
             total = times([totals[-1], dim.expr])

@@ -313,7 +313,7 @@ class _Loader:
         if not isinstance(told, str):
             raise StepError(f"an extent must be a string, not {shown(told)}")
         expr = extent(told, self.graph.symbols)
-        if expr.is_number:
+        if expr.number is not None:
             raise StepError(f"a dim that is {kind} must depend on something, not be {expr}")
         return Dim(expr, kind, bound)
 
@@ -361,6 +361,6 @@ def _encode_dim(dim: Dim) -> int | dict[str, Any]:
     if dim.static is not None:
         return dim.static
     entry = {"dim": str(dim.expr), "kind": dim.kind, "bound": dim.bound}
-    if dim.expr.is_Symbol:
+    if dim.expr.is_symbol:
         entry["positive"] = not dim.may_be_empty
     return entry

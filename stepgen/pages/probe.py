@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any, Literal
 
-import sympy
+from stepgen.ir.expr import Expr
 
 from ..compile.lower import Lowering
 from ..compile.memory_map import place_tensors
@@ -148,7 +148,7 @@ class Use:
         return made
 
     @property
-    def flops(self) -> sympy.Expr:
+    def flops(self) -> Expr:
         """Operations on one element."""
         tiles = [s.dtype for s in self.made.node.inputs]
         return self.function.flops(*(t for t in tiles if isinstance(t, Tile)))

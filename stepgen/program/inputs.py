@@ -11,10 +11,10 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 import numpy.typing as npt
-import sympy
 
 from ..ir.dtypes import STORED, DataType, Selector, Tile, address
 from ..ir.errors import StepError
+from ..ir.expr import Expr
 from ..ir.graph import Graph
 from ..ir.stream import Node, Stream
 from ..ir.system import programs
@@ -81,8 +81,8 @@ def extents(graph: Graph, texts: Mapping[str, str], given: Collection[str]) -> d
         If no input has a dim of this name, none of those that have it is drawn, or the dim can't
         have this extent.
     """
-    having: dict[sympy.Symbol, list[str]] = {}
-    bounds: dict[sympy.Symbol, int | None] = {}
+    having: dict[Expr, list[str]] = {}
+    bounds: dict[Expr, int | None] = {}
     for name, stream in graph.inputs.items():
         for dim in (*stream.shape, *stream.dtype.dims):
             bounds[dim.expr] = dim.bound
@@ -98,7 +98,7 @@ def extents(graph: Graph, texts: Mapping[str, str], given: Collection[str]) -> d
         if all(one in given for one in having[symbol]):
             some = " and ".join(dict.fromkeys(having[symbol]))
             raise StepError(f"--dim {name} is for drawn inputs, and {some} is given")
-        low, high = int(symbol.is_positive is True), bounds.get(symbol)
+        low, high = int(symbol.positive), bounds.get(symbol)
         whole = text.isascii() and text.isdecimal() and len(text) < 20
         if not whole or int(text) < low or (high is not None and int(text) > high):
             limit = f"of at least {low}" if high is None else f"within {low}..{high}"
@@ -176,7 +176,7 @@ def _stream(
             f"the input {name} is {stream}, which can't be drawn: say how large it is with "
             f"{options}, return it from the program, or give it in a file with --inputs"
         )
-    shape = [int(expr.subs({s: extents[s.name] for s in symbols})) for expr in exprs]
+    shape = [int(expr.evaluate(extents)) for expr in exprs]
     assert isinstance(dtype, Tile | Selector)
     if isinstance(dtype, Selector):
         check_memory(8 * dtype.n * math.prod(shape), f"drawing {name}, {stream},")

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
-import sympy
 
 from ..ir.dtypes import Tile
+from ..ir.expr import Expr
 from ..ir.metrics import selector_counts
 from ..ir.stream import Stream
 from ..ir.wire import BARE, VALUE
@@ -21,7 +21,7 @@ Dims = dict[str, int]
 
 def dims(
     program: Program,
-    wanted: Iterable[sympy.Symbol],
+    wanted: Iterable[Expr],
     *,
     run: bool = True,
     elements: Mapping[str, int] | None = None,
@@ -36,7 +36,7 @@ def dims(
     ----------
     program : Program
         With its inputs.
-    wanted : iterable of sympy.Symbol
+    wanted : iterable of Expr
         The dims.
     run : bool
         Whether the reference may run.
@@ -88,12 +88,12 @@ def _groups(tokens: Sequence[Token], level: int) -> int:
     )
 
 
-def _learn(extent: sympy.Expr, count: int, known: Dims) -> None:
+def _learn(extent: Expr, count: int, known: Dims) -> None:
     """Solve ``extent == count`` where the extent is a multiple of one dim that is not known yet."""
     open_dims = [s for s in extent.free_symbols if s.name not in known]
     if len(open_dims) != 1:
         return
     given = {s: known[s.name] for s in extent.free_symbols if s.name in known}
-    factor = sympy.cancel(extent.subs(given) / open_dims[0])
-    if factor.is_Integer and factor != 0:
-        known[open_dims[0].name] = count // int(factor)
+    linear = extent.subs(given).linear_in(open_dims[0])
+    if linear is not None and linear[0].integer and linear[1] == 0:
+        known[open_dims[0].name] = count // int(linear[0])

@@ -8,7 +8,6 @@ import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-import sympy
 from rich import box
 from rich.console import Console, RenderableType
 from rich.constrain import Constrain
@@ -20,7 +19,7 @@ from ..compile.budget import KIB
 from ..compile.cost import on_chip_bits, unit_bits
 from ..hw.design.params import UnitParams
 from ..hw.design.table import Channel, Design
-from ..ir.dims import show as show_extent
+from ..ir.expr import Expr
 from ..ir.records import written
 from ..timing.activity import STATES
 from ..tools.external import Tool
@@ -189,12 +188,12 @@ def _channel_row(c: Channel) -> tuple[Any, ...]:
     return (c.name, carries, c.memory, c.depth, c.latency, c.depth * c.stored.width)
 
 
-def shorten(expr: sympy.Expr) -> str:
+def shorten(expr: Expr) -> str:
     """A symbolic cost for a table: long sums are cut to their first terms."""
-    if not isinstance(expr, sympy.Add) or len(expr.args) <= LONGEST_SUM + 1:
-        return show_extent(expr)
-    terms = sorted(expr.args, key=lambda t: (len(str(t)), str(t)))
-    shown = " + ".join(show_extent(t) for t in terms[:LONGEST_SUM])
+    if len(expr.terms) <= LONGEST_SUM + 1:
+        return str(expr)
+    terms = sorted((str(Expr({m: n})) for m, n in expr.terms.items()), key=lambda t: (len(t), t))
+    shown = " + ".join(terms[:LONGEST_SUM])
     return f"{shown} + {len(terms) - LONGEST_SUM} more"
 
 
@@ -204,9 +203,9 @@ class CostRow:
 
     name: str
     uses: int
-    traffic: sympy.Expr
-    memory: sympy.Expr
-    flops: sympy.Expr
+    traffic: Expr
+    memory: Expr
+    flops: Expr
 
 
 def costs_table(policy: str, rows: Iterable[CostRow], *, bits: bool = False) -> Table:

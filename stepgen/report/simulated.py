@@ -90,7 +90,7 @@ def _symbolic_traffic(program: Program, run: Run) -> tuple[int | None, list[str]
     missing = [s.name for s in symbols if s.name not in known]
     if missing:
         return None, missing
-    return int(traffic.subs({s: known[s.name] for s in symbols})), []
+    return int(traffic.evaluate(known)), []
 
 
 def _operator(

@@ -80,7 +80,7 @@ def symbolic_traffic(
         known = values.dims(with_data() if with_data else program, symbols)
     if len(known) < len(symbols):
         return None
-    return int(traffic.subs({s: known[s.name] for s in symbols}))
+    return int(traffic.evaluate(known))
 
 
 def occupancy(prediction: Prediction) -> float | None:

@@ -9,11 +9,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-import sympy
-
 from stepgen.ir.dims import Dim
 from stepgen.ir.dtypes import Buffer, Tile
 from stepgen.ir.errors import StepError
+from stepgen.ir.expr import Expr
 from stepgen.ir.graph import Graph
 from stepgen.ir.stream import StreamType
 from stepgen.ir.wire import DONE, VALUE
@@ -88,7 +87,7 @@ def check_shape(tokens: Sequence[Token], type: StreamType, name: str) -> None:
             )
 
 
-def measure(graph: Graph, result: Result) -> dict[sympy.Symbol, int]:
+def measure(graph: Graph, result: Result) -> dict[Expr, int]:
     """Return the value of every symbol of the program's types in a run.
 
     Ragged dims have no single value and are left out; their totals are included.
@@ -106,8 +105,8 @@ def measure(graph: Graph, result: Result) -> dict[sympy.Symbol, int]:
         If the run contradicts a type: a symbol with two values, or an expression that differs from
         the count.
     """
-    known: dict[sympy.Symbol, int] = {}
-    facts: list[tuple[str, sympy.Expr, int]] = []
+    known: dict[Expr, int] = {}
+    facts: list[tuple[str, Expr, int]] = []
     for node in graph.nodes:
         for stream in node.outputs:
             tokens = result.streams[stream.name]
@@ -132,20 +131,20 @@ def measure(graph: Graph, result: Result) -> dict[sympy.Symbol, int]:
                 volume = sum(tile.size for tile in held)
                 facts.append((f"scalars in {stream.name}", stream.volume, volume))
     for what, expr, count in facts:
-        if expr.is_Symbol and known.setdefault(expr, count) != count:
+        if expr.is_symbol and known.setdefault(expr, count) != count:
             raise StepError(f"{what}: {expr} is {count} here but {known[expr]} elsewhere")
     for what, expr, count in facts:
         _hold(what, expr, count, known)
     return known
 
 
-def _regular(what: str, dim: Dim, seen: set[int]) -> list[tuple[str, sympy.Expr, int]]:
+def _regular(what: str, dim: Dim, seen: set[int]) -> list[tuple[str, Expr, int]]:
     return [] if dim.is_ragged else [(what, dim.expr, extent) for extent in sorted(seen)]
 
 
-def _hold(what: str, expr: sympy.Expr, count: int, known: Mapping[sympy.Symbol, int]) -> None:
-    if expr.is_Symbol or not expr.free_symbols <= known.keys():
+def _hold(what: str, expr: Expr, count: int, known: Mapping[Expr, int]) -> None:
+    if expr.is_symbol or not expr.free_symbols <= known.keys():
         return
-    value = expr.xreplace({symbol: sympy.Integer(known[symbol]) for symbol in expr.free_symbols})
+    value = expr.evaluate({symbol.name: known[symbol] for symbol in expr.free_symbols})
     if value != count:
         raise StepError(f"{what}: {expr} is {value} in this run, but there are {count}")

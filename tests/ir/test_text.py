@@ -11,14 +11,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import sympy
-from hypothesis import given
-from hypothesis import strategies as st
 from programs import example
 
 import stepgen as sg
-from stepgen.ir.dims import Symbols
-from stepgen.ir.extents import extent
 from stepgen.ir.text import dumps, loads
 from stepgen.ir.versions import version
 
@@ -196,33 +191,6 @@ def test_extents_in_a_text_are_bounded(told: object, message: str) -> None:
     data["nodes"][-2]["attrs"]["shape"] = [{"dim": told, "kind": "dynamic", "bound": None}]
     with pytest.raises(sg.StepError, match=message):
         loads(json.dumps(data))
-
-
-_SYMBOLS = [sg.dynamic(name).expr for name in "TUV"]
-_EXTENTS = st.recursive(
-    st.sampled_from(_SYMBOLS) | st.integers(-9, 9).map(sympy.Integer),
-    lambda inner: st.one_of(
-        st.builds(sympy.Add, inner, inner, inner),
-        st.builds(sympy.Mul, inner, inner, inner),
-        st.builds(sympy.Min, inner, inner),
-        st.builds(sympy.Max, inner, inner),
-        st.builds(lambda a, n: sympy.ceiling(a / n), inner, st.integers(1, 8)),
-        st.builds(sympy.Pow, st.sampled_from(_SYMBOLS), st.integers(0, 3)),
-    ),
-    max_leaves=10,
-)
-
-
-@given(_EXTENTS)
-def test_extents_come_back_from_their_text(expr: sympy.Expr) -> None:
-    symbols = Symbols()
-    for name in "TUV":
-        symbols.claim(sg.dynamic(name))
-    # Compared by value: sympy leaves a few extrema of numbers as they are until they are read.
-    back = extent(str(expr), symbols)
-    for point in ((0, 0, 0), (1, 1, 1), (2, 3, 5), (7, 0, 1), (1, 9, 4)):
-        where = dict(zip(_SYMBOLS, point, strict=True))
-        assert int(back.subs(where)) == int(expr.subs(where))
 
 
 def _paths(data: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:

@@ -193,7 +193,7 @@ class Rewrite:
         """Map a stream of the old graph to its counterpart in the new one."""
         self.streams[old] = new
         for mine, its in zip(_dims(old), _dims(new), strict=False):
-            if mine.expr.is_Symbol:
+            if mine.expr.is_symbol:
                 self._dims.setdefault(mine, its)
 
     def use(self, stream: Stream) -> Stream:
@@ -263,7 +263,7 @@ class Rewrite:
         changes = {s: known[s] for s in dim.expr.free_symbols if known.get(s, s) != s}
         if not changes:
             return dim
-        return Dim(dim.expr.xreplace(changes), dim.kind, dim.bound)
+        return Dim(dim.expr.subs(changes), dim.kind, dim.bound)
 
     def _attribute(self, value: Any) -> Any:
         if isinstance(value, Dim):

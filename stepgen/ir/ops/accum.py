@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, ClassVar
 
-import sympy
-
 from stepgen.ir.applying import Applying, matmul_memory, over_all, tiles_of
 from stepgen.ir.dims import Dim, times
 from stepgen.ir.dtypes import Tile
+from stepgen.ir.expr import Expr
 from stepgen.ir.function import Folded, Function
 from stepgen.ir.graph import build
 from stepgen.ir.operator import Call, public
@@ -51,7 +50,7 @@ class Accum(Applying):
         """The folded dims are inside of each element."""
         return rank + int(node.attrs["rank"])
 
-    def memory(self, node: Node, policy: Policy) -> sympy.Expr:
+    def memory(self, node: Node, policy: Policy) -> Expr:
         """The accumulator, and the operands of a matmul if the policy counts them."""
         return policy.on_chip(node.outputs[0].dtype) + matmul_memory(node, policy)
 
@@ -65,7 +64,7 @@ class Accum(Applying):
         return x.folded(rank, of.tile, of.element, of.node.name)
 
 
-def _volume(xs: Sequence[Stream], tile: Tile, chunk: Sequence[Dim]) -> sympy.Expr | None:
+def _volume(xs: Sequence[Stream], tile: Tile, chunk: Sequence[Dim]) -> Expr | None:
     """Scalars of all results, if tiles of a chunk of known length have the same ragged size."""
     if not any(d.is_ragged for d in tile.dims) or any(d.static in (None, 0) for d in chunk):
         return None

@@ -6,10 +6,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-import sympy
-
 from stepgen.ir.dims import show_shape
 from stepgen.ir.dtypes import Buffer
+from stepgen.ir.expr import Expr, product_of
 from stepgen.ir.graph import build
 from stepgen.ir.operator import Call, Operator, Sizes, public
 from stepgen.ir.policy import Policy
@@ -54,12 +53,12 @@ class Bufferize(Operator):
         """The stored dims are inside of each buffer."""
         return rank + int(node.attrs["rank"])
 
-    def memory(self, node: Node, policy: Policy) -> sympy.Expr:
+    def memory(self, node: Node, policy: Policy) -> Expr:
         """The buffers in use, and one tile at the input (paper, table of metrics)."""
         buffer = node.outputs[0].dtype
         assert isinstance(buffer, Buffer)
         tile = policy.on_chip(buffer.tile)
-        tiles = sympy.Mul(*(d.expr for d in buffer.shape))
+        tiles = product_of(*(d.expr for d in buffer.shape))
         return tile + policy.buffering * tiles * tile
 
     def measured_memory(self, node: Node, sizes: Sizes) -> int:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import sympy
-
 from stepgen.ir.dims import Dim, add, show_shape
+from stepgen.ir.expr import sum_of
 from stepgen.ir.graph import build
 from stepgen.ir.operator import Call, Operator, public
 from stepgen.ir.stream import Out, Stream
@@ -24,11 +23,11 @@ class Concat(Operator):
         at = first.rank - dim
         joined = _sum(call, [x.dim(dim) for x in call.inputs])
         totals = {
-            k: total if k > dim else sympy.Add(*(x.totals[k] for x in call.inputs))
+            k: total if k > dim else sum_of(*(x.totals[k] for x in call.inputs))
             for k, total in enumerate(first.totals)
         }
         shape = (*first.shape[:at], joined, *first.shape[at + 1 :])
-        volume = sympy.Add(*(x.volume for x in call.inputs))
+        volume = sum_of(*(x.volume for x in call.inputs))
         return [Out(shape, first.dtype, totals, volume)]
 
 

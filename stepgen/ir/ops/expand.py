@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, ClassVar
 
-import sympy
-
 from stepgen.ir.dims import Dim, show_shape, static, times
+from stepgen.ir.expr import Expr
 from stepgen.ir.graph import build
 from stepgen.ir.operator import Call, Operator, public
 from stepgen.ir.policy import Policy
@@ -68,7 +67,7 @@ class Expand(Operator):
         """The reference does."""
         return index == 1
 
-    def memory(self, node: Node, policy: Policy) -> sympy.Expr:
+    def memory(self, node: Node, policy: Policy) -> Expr:
         """The repeated element."""
         return policy.on_chip(node.outputs[0].dtype)
 
@@ -79,7 +78,7 @@ class Expand(Operator):
         return x.with_dims(x.dims[:place]).repeated(of.out.shape[place:], place)
 
 
-def _volume(x: Stream, dims: Sequence[Dim]) -> sympy.Expr | None:
+def _volume(x: Stream, dims: Sequence[Dim]) -> Expr | None:
     """Scalars of all tiles when each is repeated over `dims`, if that is known."""
     if any(d.is_ragged for d in dims):
         return None

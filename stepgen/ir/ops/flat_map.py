@@ -6,11 +6,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-import sympy
-
 from stepgen.ir.applying import Applying, tiles_of
 from stepgen.ir.dims import Dim, joined, product_bound, times
 from stepgen.ir.dtypes import FLAG, Selector, Tile, TupleType
+from stepgen.ir.expr import Expr
 from stepgen.ir.function import Cut, Function
 from stepgen.ir.graph import build
 from stepgen.ir.operator import Call, public
@@ -77,7 +76,7 @@ class FlatMap(Applying):
         return of.cut(replace(x, tile=(*x.tile[:-2], rows, cols)), (pieces, (*still, *step)))
 
 
-def _count(x: Stream, pieces: Pieces) -> sympy.Expr | None:
+def _count(x: Stream, pieces: Pieces) -> Expr | None:
     """Number of pieces in all, if it is known."""
     if pieces.total is not None:
         return pieces.total
@@ -89,9 +88,7 @@ def _count(x: Stream, pieces: Pieces) -> sympy.Expr | None:
     return x.volume / piece.elements
 
 
-def _kept(
-    call: Call, x: Stream, flags: Stream, pieces: Dim, rank: int
-) -> tuple[Dim, sympy.Expr | None]:
+def _kept(call: Call, x: Stream, flags: Stream, pieces: Dim, rank: int) -> tuple[Dim, Expr | None]:
     """The innermost dim without the dropped pieces, and the number of the others in all."""
     if flags.dtype != FLAG:
         call.fail(f"padding must be a stream of flags ({FLAG}), but {flags.name} is {flags}")

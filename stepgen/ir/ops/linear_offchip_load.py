@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, ClassVar
 
-import sympy
-
 from stepgen.ir.affine import last_tile, reading_text
 from stepgen.ir.dims import indicators, static
 from stepgen.ir.errors import StepError
+from stepgen.ir.expr import Expr, product_of
 from stepgen.ir.graph import build
 from stepgen.ir.itensor import Itensor, as_itensor
 from stepgen.ir.offchip import tensor_tile, tile_bytes
@@ -56,15 +55,15 @@ class LinearOffchipLoad(Operator):
         """The reference does."""
         return True
 
-    def traffic(self, node: Node, policy: Policy) -> sympy.Expr:
+    def traffic(self, node: Node, policy: Policy) -> Expr:
         """Every tile, in the bytes of its type."""
         return node.outputs[0].totals[0] * tile_bytes(node)
 
-    def memory(self, node: Node, policy: Policy) -> sympy.Expr:
+    def memory(self, node: Node, policy: Policy) -> Expr:
         """The tiles in flight."""
         held = tile_bytes(node) * policy.buffering
         if policy.idle_loads_are_free and node.inputs:
-            held *= sympy.Mul(*(f for d in node.inputs[0].shape for f in indicators(d.expr)))
+            held *= product_of(*(f for d in node.inputs[0].shape for f in indicators(d.expr)))
         return held
 
     def measured_memory(self, node: Node, sizes: Sizes) -> int:
@@ -80,7 +79,7 @@ class LinearOffchipLoad(Operator):
         return of.load([(loop,) for loop in loops], of.attrs["offset"]).repeated(outer, 0)
 
 
-def _totals(ref: Stream | None, shape: Sequence[int]) -> dict[int, sympy.Expr]:
+def _totals(ref: Stream | None, shape: Sequence[int]) -> dict[int, Expr]:
     if ref is None:
         return {}
     return {level + len(shape): total for level, total in enumerate(ref.totals)}

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import ClassVar
 
-import sympy
-
 from stepgen.ir.dtypes import Tile
+from stepgen.ir.expr import Expr
 from stepgen.ir.graph import build
 from stepgen.ir.offchip import check_stored
 from stepgen.ir.operator import Call, Operator, Sizes, public
@@ -32,20 +31,20 @@ class LinearOffchipStore(Operator):
         if tile.element != tensor.element:
             call.fail(f"{x.name} is {x}, but tensor {tensor.name} is made of {tensor.element}")
         room = tensor.shape[0] * tensor.shape[1]
-        if x.volume.is_Integer and int(x.volume) > room:
+        if (x.volume.integer or 0) > room:
             call.fail(
                 f"{x.name} is {x} with {x.volume} elements, but tensor {tensor.name} of shape "
                 f"{list(tensor.shape)} has room for {room}"
             )
         return []
 
-    def traffic(self, node: Node, policy: Policy) -> sympy.Expr:
+    def traffic(self, node: Node, policy: Policy) -> Expr:
         """Every tile that is written."""
         tile = node.inputs[0].dtype
         assert isinstance(tile, Tile)
         return node.inputs[0].volume * policy.bytes_per_element(tile)
 
-    def memory(self, node: Node, policy: Policy) -> sympy.Expr:
+    def memory(self, node: Node, policy: Policy) -> Expr:
         """The tiles in flight."""
         return policy.on_chip(node.inputs[0].dtype) * policy.buffering
 

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, ClassVar
 
-import sympy
-
 from stepgen.ir.applying import Applying, matmul_memory, operands_of, over_all
 from stepgen.ir.dtypes import Tile
+from stepgen.ir.expr import Expr
 from stepgen.ir.function import Function, Mapped
 from stepgen.ir.graph import build
 from stepgen.ir.operator import Call, Sizes, public
@@ -43,7 +42,7 @@ class Map(Applying):
         """The same."""
         return rank
 
-    def memory(self, node: Node, policy: Policy) -> sympy.Expr:
+    def memory(self, node: Node, policy: Policy) -> Expr:
         """Operands of a matmul, if the policy counts them."""
         return matmul_memory(node, policy)
 

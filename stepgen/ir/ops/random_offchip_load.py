@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, ClassVar
 
-import sympy
-
+from stepgen.ir.expr import Expr
 from stepgen.ir.graph import build
 from stepgen.ir.offchip import check_addresses, tensor_tile, tile_bytes
 from stepgen.ir.operator import Call, Operator, public
@@ -43,11 +42,11 @@ class RandomOffchipLoad(Operator):
         """The addresses do."""
         return True
 
-    def traffic(self, node: Node, policy: Policy) -> sympy.Expr:
+    def traffic(self, node: Node, policy: Policy) -> Expr:
         """Every tile, in the bytes of its type."""
         return node.outputs[0].totals[0] * tile_bytes(node)
 
-    def memory(self, node: Node, policy: Policy) -> sympy.Expr:
+    def memory(self, node: Node, policy: Policy) -> Expr:
         """The tiles in flight."""
         return tile_bytes(node) * policy.buffering
 

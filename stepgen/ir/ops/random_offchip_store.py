@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import ClassVar
 
-import sympy
-
 from stepgen.ir.dtypes import FLAG, Tile
+from stepgen.ir.expr import Expr
 from stepgen.ir.graph import build
 from stepgen.ir.offchip import check_addresses, check_stored, tensor_tile
 from stepgen.ir.operator import Call, Operator, public
@@ -48,13 +47,13 @@ class RandomOffchipStore(Operator):
         """The addresses."""
         return (0,)
 
-    def traffic(self, node: Node, policy: Policy) -> sympy.Expr:
+    def traffic(self, node: Node, policy: Policy) -> Expr:
         """Every tile that is written."""
         tile = node.inputs[1].dtype
         assert isinstance(tile, Tile)
         return node.inputs[1].volume * policy.bytes_per_element(tile)
 
-    def memory(self, node: Node, policy: Policy) -> sympy.Expr:
+    def memory(self, node: Node, policy: Policy) -> Expr:
         """The tiles in flight."""
         return policy.on_chip(node.inputs[1].dtype) * policy.buffering
 

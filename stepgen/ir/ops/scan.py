@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, ClassVar
 
-import sympy
-
 from stepgen.ir.applying import Applying, matmul_memory, tiles_of
+from stepgen.ir.expr import Expr
 from stepgen.ir.function import Function, Scanned
 from stepgen.ir.graph import build
 from stepgen.ir.operator import Call, public
@@ -42,7 +41,7 @@ class Scan(Applying):
             call.constant("init", call.attrs["init"], tile.element)
         return [Out(x.shape, tile, dict(enumerate(x.totals)))]
 
-    def memory(self, node: Node, policy: Policy) -> sympy.Expr:
+    def memory(self, node: Node, policy: Policy) -> Expr:
         """The state, and the operands of a matmul if the policy counts them."""
         return policy.on_chip(node.outputs[0].dtype) + matmul_memory(node, policy)
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, ClassVar
-
-import sympy
+from fractions import Fraction
 
 from stepgen.ir.dims import static
 from stepgen.ir.graph import build
@@ -40,7 +39,7 @@ class Split(Operator):
             Out(
                 (*outer, static(size), *inner),
                 x.dtype,
-                {**above, dim: x.totals[dim] * sympy.Rational(size, sum(sizes))},
+                {**above, dim: x.totals[dim] * Fraction(size, sum(sizes))},
             )
             for size in sizes
         ]

@@ -6,12 +6,13 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-import sympy
+from math import prod
 
 from stepgen.ir.affine import last_tile, reading_text
 from stepgen.ir.dims import Dim, show_shape, static, times
 from stepgen.ir.dtypes import Buffer
 from stepgen.ir.errors import StepError
+from stepgen.ir.expr import constant
 from stepgen.ir.graph import build
 from stepgen.ir.itensor import Itensor, as_itensor
 from stepgen.ir.operator import Call, Operator, public
@@ -61,7 +62,7 @@ class Streamify(Operator):
             if stored and once:
                 totals = dict(enumerate(buffers.origin.node.inputs[0].totals)) | totals
             if stored or not any(d.is_ragged for d in buffer.shape):
-                volume = times([buffers.volume, call.attrs["count"] or 1])
+                volume = times([buffers.volume, constant(call.attrs["count"] or 1)])
         return [Out((*outer, *inner), buffer.tile, totals, volume)]
 
     def chunks(self, node: Node, rank: int) -> int:
@@ -104,7 +105,7 @@ def _read(call: Call, buffer: Buffer) -> tuple[Dim, ...]:
             f"linearly"
         )
     last = last_tile(shape, stride, offset)
-    size = sympy.Mul(*(d.expr for d in buffer.shape))
+    size = prod(n for n in extents if n is not None)
     if last >= size:
         call.fail(
             f"{reading_text(shape, stride, offset)} reads tile {last} of a {buffer}, "

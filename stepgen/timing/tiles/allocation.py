@@ -29,7 +29,7 @@ def allocated(node: Node, policy: Policy, tokens: int, largest: Largest) -> int:
         Largest tile or buffer of each node.
     """
     cost = node.face.memory(node, policy)
-    if cost.is_Integer:
+    if cost.integer is not None:
         return int(cost)
     return node.face.measured_memory(node, _Run(policy, tokens, largest))
 
@@ -51,14 +51,14 @@ class _Run:
         if isinstance(dtype, Tile):
             static = self.policy.on_chip(dtype)
             each = self.policy.bytes_per_element(dtype)
-            return int(static) if static.is_Integer else self.largest(node) * each
+            return int(static) if static.integer is not None else self.largest(node) * each
         if isinstance(dtype, Buffer | TupleType):
             return node.face.measured_element(node, self)
         return int(self.policy.on_chip(dtype))
 
     def operands(self, node: Node) -> int:
         cost = matmul_memory(node, self.policy)
-        if cost.is_Integer:
+        if cost.integer is not None:
             return int(cost)
         streams = node.inputs
         while len(streams) == 1:
@@ -69,5 +69,5 @@ class _Run:
         rows, others = (self.largest(s.resolved().node) for s in streams)
         # If both extents vary, only the area of the rows in a compute tile is known.
         cols = x.cols.static or rows // (x.rows.static or 1)
-        scalars = int(weight.elements) if weight.elements.is_Integer else others
+        scalars = int(weight.elements) if weight.elements.integer is not None else others
         return SYSTOLIC_ROWS * cols * x.element.bytes + scalars * weight.element.bytes

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
-import sympy
+
+from stepgen.ir.expr import Expr
 
 from ...ir.dims import Dim, dynamic
 from ...ir.dtypes import Tile
@@ -90,13 +91,10 @@ def _span(dim: Dim) -> npt.NDArray[np.int64]:
     return np.arange(most + 1)
 
 
-def _values(
-    expr: sympy.Expr, extents: dict[sympy.Expr, npt.NDArray[np.int64]]
-) -> npt.NDArray[np.float64]:
+def _values(expr: Expr, extents: dict[Expr, npt.NDArray[np.int64]]) -> npt.NDArray[np.float64]:
     """The values of an expression, in the order of a table."""
-    symbols = [s for s in extents if s.is_Symbol]
-    given = [extents[s] for s in symbols]
+    given = {symbol.name: extents[symbol] for symbol in expr.free_symbols}
     shape = next(iter(extents.values())).shape
     with np.errstate(divide="ignore", invalid="ignore"):  # what is no number is no extent
-        found = sympy.lambdify(symbols, expr, "numpy")(*given)
+        found = expr.evaluate(given)
     return np.broadcast_to(np.asarray(found, float), shape).reshape(-1)

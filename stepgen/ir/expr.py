@@ -1,0 +1,644 @@
+"""Expressions over dims: extents, numbers of elements, and costs of a program.
+
+An expression is a sum of products of symbols with rational coefficients, expanded, so that two
+expressions are equal exactly if their terms are. ``ceil``, ``min`` and ``max`` of expressions stand
+in products as symbols do. SymPy takes an `Expr` wherever it takes an expression of its own.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cache, cached_property, reduce
+from math import ceil, gcd, lcm
+from numbers import Rational
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    import sympy
+
+Number = int | Fraction
+Monomial = tuple[tuple["Atom", int], ...]
+"""Factors of a term, each with its power, in the order of `_order`; none twice."""
+_LAST = (2,)
+"""Behind the order of every atom."""
+
+
+class Atom:
+    """A factor that is not taken apart."""
+
+    inside: tuple[Expr, ...] = ()
+
+    @property
+    def positive(self) -> bool:
+        """Whether it is known to be at least 1 in every run."""
+        raise NotImplementedError
+
+    @property
+    def natural(self) -> bool:
+        """Whether it is known to be at least 0."""
+        return all(part.natural for part in self.inside)
+
+    def value(self, inside: list[Any]) -> Any:
+        """Its value, from those of the expressions in it."""
+        raise NotImplementedError
+
+    def of(self, inside: list[Expr]) -> Expr:
+        """The same of other expressions."""
+        raise NotImplementedError
+
+
+@dataclass(frozen=True)
+class _Symbol(Atom):
+    name: str
+    at_least_one: bool
+
+    @property
+    def positive(self) -> bool:
+        return self.at_least_one
+
+    def of(self, inside: list[Expr]) -> Expr:
+        return _single(self)
+
+    def __str__(self) -> str:
+        return self.name
+
+
+@dataclass(frozen=True)
+class _Ceil(Atom):
+    inside: tuple[Expr, ...]
+
+    @property
+    def positive(self) -> bool:
+        return self.inside[0].positive
+
+    def value(self, inside: list[Any]) -> Any:
+        return _rounded_up(inside[0])
+
+    def of(self, inside: list[Expr]) -> Expr:
+        return ceiling(inside[0])
+
+    def __str__(self) -> str:
+        return f"ceil({self.inside[0]})"
+
+
+@dataclass(frozen=True)
+class _Least(Atom):
+    inside: tuple[Expr, ...]
+
+    @property
+    def positive(self) -> bool:
+        return all(part.positive for part in self.inside)
+
+    def value(self, inside: list[Any]) -> Any:
+        return reduce(_smaller, inside)
+
+    def of(self, inside: list[Expr]) -> Expr:
+        return min_of(*inside)
+
+    def __str__(self) -> str:
+        return f"min({', '.join(map(str, self.inside))})"
+
+
+@dataclass(frozen=True)
+class _Most(Atom):
+    inside: tuple[Expr, ...]
+
+    @property
+    def positive(self) -> bool:
+        return any(part.positive for part in self.inside)
+
+    @property
+    def natural(self) -> bool:
+        return any(part.natural for part in self.inside)
+
+    def value(self, inside: list[Any]) -> Any:
+        return reduce(_larger, inside)
+
+    def of(self, inside: list[Expr]) -> Expr:
+        return max_of(*inside)
+
+    def __str__(self) -> str:
+        return f"max({', '.join(map(str, self.inside))})"
+
+
+@dataclass(frozen=True)
+class _Sum(Atom):
+    """A sum by which something is divided."""
+
+    inside: tuple[Expr, ...]
+
+    @property
+    def positive(self) -> bool:
+        return self.inside[0].positive
+
+    def value(self, inside: list[Any]) -> Any:
+        return inside[0]
+
+    def of(self, inside: list[Expr]) -> Expr:
+        return inside[0]
+
+    def __str__(self) -> str:
+        return f"({self.inside[0]})"
+
+
+def _smaller(a: Any, b: Any) -> Any:
+    return np.minimum(a, b) if _is_array(a) or _is_array(b) else min(a, b)
+
+
+def _larger(a: Any, b: Any) -> Any:
+    return np.maximum(a, b) if _is_array(a) or _is_array(b) else max(a, b)
+
+
+def _rounded_up(value: Any) -> Any:
+    return np.ceil(value) if _is_array(value) else ceil(value)
+
+
+def _is_array(value: Any) -> bool:
+    return isinstance(value, (np.ndarray, np.generic))
+
+
+class Expr:
+    """A sum of products of symbols; see the module.
+
+    Attributes
+    ----------
+    terms : dict of tuple to int or Fraction
+        The coefficient of each product of factors.
+    """
+
+    def __init__(self, terms: dict[Monomial, Number]) -> None:
+        self.terms = terms
+
+    @cached_property
+    def _hash(self) -> int:
+        return hash(frozenset(self.terms.items()))
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """For another process, in which names have other hashes."""
+        return Expr, (self.terms,)
+
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, Rational):
+            other = as_expr(other)
+        return isinstance(other, Expr) and (self is other or self.terms == other.terms)
+
+    def __add__(self, other: Expr | Number) -> Expr:
+        return sum_of(self, other)
+
+    __radd__ = __add__
+
+    def __neg__(self) -> Expr:
+        return Expr({monomial: -count for monomial, count in self.terms.items()})
+
+    def __sub__(self, other: Expr | Number) -> Expr:
+        return sum_of(self, -as_expr(other))
+
+    def __rsub__(self, other: Expr | Number) -> Expr:
+        return sum_of(other, -self)
+
+    def __mul__(self, other: Expr | Number) -> Expr:
+        return product_of(self, other)
+
+    __rmul__ = __mul__
+
+    def __truediv__(self, other: Expr | Number) -> Expr:
+        content, common, rest = as_expr(other)._factored()
+        if not content:
+            raise ZeroDivisionError(f"{self} by 0")
+        under = tuple((atom, -power) for atom, power in common)
+        below = Expr({under: _plain(1 / Fraction(content))})
+        if len(rest.terms) == 1:
+            (over,) = rest.terms
+            return product_of(self, below, Expr({tuple((a, -p) for a, p in over): 1}))
+        number, shared, mine = self._factored()
+        if mine == rest:
+            return product_of(Expr({shared: number}), below)
+        return product_of(self, below, Expr({((_Sum((rest,)), -1),): 1}))
+
+    def __rtruediv__(self, other: Expr | Number) -> Expr:
+        return as_expr(other) / self
+
+    def __pow__(self, power: int) -> Expr:
+        found = product_of(*[self] * abs(power))
+        return found if power >= 0 else 1 / found
+
+    def __int__(self) -> int:
+        """The number that a constant is."""
+        number = self.number
+        if number is None:
+            raise TypeError(f"{self} depends on {', '.join(map(str, self.free_symbols))}")
+        return int(number)
+
+    @property
+    def number(self) -> Number | None:
+        """The value of an expression without symbols, else None."""
+        if not self.terms:
+            return 0
+        return self.terms.get(()) if len(self.terms) == 1 else None
+
+    @property
+    def integer(self) -> int | None:
+        """The same, if it is an integer."""
+        return number if isinstance(number := self.number, int) else None
+
+    @cached_property
+    def is_symbol(self) -> bool:
+        """Whether it is a symbol and nothing else."""
+        return isinstance(self._atom, _Symbol)
+
+    @property
+    def is_atom(self) -> bool:
+        """Whether it is a symbol or a number."""
+        return self.is_symbol or self.number is not None
+
+    @property
+    def rounded(self) -> Expr | None:
+        """What ``ceil`` is of, if it is nothing else."""
+        atom = self._atom
+        return atom.inside[0] if isinstance(atom, _Ceil) else None
+
+    @property
+    def name(self) -> str:
+        """The name of a symbol."""
+        atom = self._atom
+        assert isinstance(atom, _Symbol), f"{self} is an expression"
+        return atom.name
+
+    @property
+    def _atom(self) -> Atom | None:
+        """The only factor of the only term."""
+        if len(self.terms) == 1:
+            ((monomial, count),) = self.terms.items()
+            if count == 1 and len(monomial) == 1 and monomial[0][1] == 1:
+                return monomial[0][0]
+        return None
+
+    @cached_property
+    def free_symbols(self) -> frozenset[Expr]:
+        """The symbols in it, each as an expression."""
+        found: set[Expr] = set()
+        for monomial in self.terms:
+            for atom, _ in monomial:
+                if isinstance(atom, _Symbol):
+                    found.add(_single(atom))
+                for part in atom.inside:
+                    found |= part.free_symbols
+        return frozenset(found)
+
+    @cached_property
+    def positive(self) -> bool:
+        """Whether it is known to be above 0 in every run."""
+        return self.natural and any(
+            all(atom.positive for atom, _ in monomial) for monomial in self.terms
+        )
+
+    @cached_property
+    def natural(self) -> bool:
+        """Whether it is known to be at least 0 in every run."""
+        return all(
+            count > 0 and all(atom.natural for atom, _ in monomial)
+            for monomial, count in self.terms.items()
+        )
+
+    def factors(self) -> list[Expr]:
+        """What it is a product of: a number, symbols, calls, and a sum without common factors."""
+        content, common, rest = self._factored()
+        found = [_single(atom) for atom, power in common for _ in range(power)]
+        found += [] if rest == 1 else [rest]
+        return found if content == 1 and found else [constant(content), *found]
+
+    def _factored(self) -> tuple[Number, Monomial, Expr]:
+        """A number and factors that all terms share, and what is left."""
+        if not self.terms:
+            return 0, (), ONE
+        numbers = [Fraction(count) for count in self.terms.values()]
+        content = _plain(
+            Fraction(gcd(*(n.numerator for n in numbers)), lcm(*(n.denominator for n in numbers)))
+        )
+        powers = [dict(monomial) for monomial in self.terms]
+        common = tuple(
+            (atom, low)
+            for atom in powers[0]
+            if (low := min(one.get(atom, 0) for one in powers)) > 0
+        )
+        if len(self.terms) == 1:
+            ((monomial, content),) = self.terms.items()
+            below = tuple((atom, power) for atom, power in monomial if power < 0)
+            return content, common, Expr({below: 1})
+        taken = dict(common)
+        rest = {
+            tuple((a, p - taken.get(a, 0)) for a, p in monomial if p != taken.get(a)): _plain(
+                Fraction(count) / content
+            )
+            for monomial, count in self.terms.items()
+        }
+        return content, common, Expr(rest)
+
+    def linear_in(self, symbol: Expr) -> tuple[Expr, Expr] | None:
+        """``(a, b)`` such that the expression is ``a * symbol + b``, if there are such."""
+        slope: dict[Monomial, Number] = {}
+        rest: dict[Monomial, Number] = {}
+        one = symbol._atom
+        for monomial, count in self.terms.items():
+            others = tuple(pair for pair in monomial if pair[0] != one)
+            if any(symbol in part.free_symbols for atom, _ in others for part in atom.inside):
+                return None
+            if len(others) == len(monomial):
+                rest[monomial] = count
+            elif dict(monomial)[one] == 1:  # type: ignore[index]
+                slope[others] = count
+            else:
+                return None
+        return (Expr(slope), Expr(rest)) if slope else None
+
+    def subs(self, values: Mapping[Expr, Expr | int]) -> Expr:
+        """The expression with other expressions in place of symbols.
+
+        Parameters
+        ----------
+        values : mapping of Expr to Expr or int
+            From symbols; those that it does not name stay.
+        """
+        if not self.free_symbols & values.keys():
+            return self
+        return sum_of(
+            *(
+                product_of(count, *(_replaced(atom, values) ** power for atom, power in monomial))
+                for monomial, count in self.terms.items()
+            )
+        )
+
+    def evaluate(self, values: Mapping[str, Any]) -> Any:
+        """The number, or the array of numbers, that the expression is.
+
+        Parameters
+        ----------
+        values : mapping of str to int or array
+            Of all symbols, by name; arrays of integers are taken element by element.
+
+        Returns
+        -------
+        int, Fraction or array
+            Exact for integers; an array of floats where elements are no integers.
+        """
+        known: dict[Atom, Any] = {}
+
+        def factor(atom: Atom, power: int) -> Any:
+            if atom not in known:
+                inside = [part.evaluate(values) for part in atom.inside]
+                name = atom.name if isinstance(atom, _Symbol) else ""
+                known[atom] = atom.value(inside) if inside else values[name]
+            one = known[atom]
+            if power < 0 and not _is_array(one):
+                return Fraction(one) ** power
+            return one ** (power if power > 0 else float(power))
+
+        shared = lcm(*(Fraction(count).denominator for count in self.terms.values()))
+        total: Any = 0
+        for monomial, count in self.terms.items():
+            term: Any = int(count * shared)
+            for atom, power in monomial:
+                term = term * factor(atom, power)
+            total = total + term
+        if _is_array(total):
+            whole = total.dtype.kind in "iu" and not (total % shared).any()
+            return total // shared if whole else total / shared
+        return _plain(Fraction(total) / shared)
+
+    def __str__(self) -> str:
+        return self._text
+
+    @cached_property
+    def _text(self) -> str:
+        if not self.terms:
+            return "0"
+        content, common, rest = self._factored()
+        if common and len(rest.terms) > 1:
+            return f"{_term(common, content)}*({rest})"
+        text = ""
+        for monomial in self.monomials:
+            term = _term(monomial, self.terms[monomial])
+            if not text:
+                text = term
+            else:
+                text += f" - {term[1:]}" if term.startswith("-") else f" + {term}"
+        return text
+
+    @property
+    def monomials(self) -> list[Monomial]:
+        """The products of its terms, in the order of printing."""
+        return sorted(self.terms, key=_monomial_order)
+
+    def __repr__(self) -> str:
+        return f"Expr({self})"
+
+    def _sympy_(self) -> sympy.Expr:
+        """The same for SymPy."""
+        import sympy
+
+        calls: dict[type, Callable[..., sympy.Expr]] = {
+            _Ceil: sympy.ceiling,
+            _Least: sympy.Min,
+            _Most: sympy.Max,
+            _Sum: lambda inside: inside,
+        }
+
+        def whole(atom: Atom) -> sympy.Expr:
+            if isinstance(atom, _Symbol):
+                known = {"positive": True} if atom.positive else {"nonnegative": True}
+                return sympy.Symbol(atom.name, integer=True, **known)
+            return calls[type(atom)](*(part._sympy_() for part in atom.inside))
+
+        return sympy.Add(
+            *(
+                sympy.Mul(
+                    sympy.Rational(Fraction(count).numerator, Fraction(count).denominator),
+                    *(whole(atom) ** power for atom, power in monomial),
+                )
+                for monomial, count in self.terms.items()
+            )
+        )
+
+
+ZERO, ONE = Expr({}), Expr({(): 1})
+
+
+def constant(number: Number) -> Expr:
+    """A number as an expression."""
+    plain = _plain(number)
+    return Expr({(): plain}) if plain else ZERO
+
+
+def symbol(name: str, *, positive: bool = False) -> Expr:
+    """A symbol for an integer of at least 0, or of at least 1."""
+    return _single(_Symbol(name, positive))
+
+
+def as_expr(value: Any) -> Expr:
+    """An expression, or a rational number of Python or SymPy, as an expression.
+
+    Raises
+    ------
+    TypeError
+        If it is something else.
+    """
+    if isinstance(value, Expr):
+        return value
+    if isinstance(value, Rational):
+        return constant(Fraction(int(value.numerator), int(value.denominator)))
+    raise TypeError(f"{value!r} is neither an expression over dims nor a rational number")
+
+
+def sum_of(*parts: Expr | Number) -> Expr:
+    """The sum of expressions."""
+    terms: dict[Monomial, Number] = {}
+    for part in parts:
+        for monomial, count in as_expr(part).terms.items():
+            total = _plain(terms.get(monomial, 0) + count)
+            if total:
+                terms[monomial] = total
+            else:
+                del terms[monomial]
+    return Expr(terms)
+
+
+def product_of(*parts: Expr | Number) -> Expr:
+    """The product of expressions."""
+    terms: dict[Monomial, Number] = {(): 1}
+    for part in parts:
+        found: dict[Monomial, Number] = {}
+        for right, by in as_expr(part).terms.items():
+            for left, count in terms.items():
+                monomial = _joined(left, right)
+                total = _plain(found.get(monomial, 0) + count * by)
+                if total:
+                    found[monomial] = total
+                else:
+                    del found[monomial]
+        terms = found
+    return Expr(terms)
+
+
+def ceiling(expr: Expr) -> Expr:
+    """The expression rounded up to an integer: ``ceil(E0/4)``."""
+    whole = {m: c for m, c in expr.terms.items() if isinstance(c, int) and _is_whole(m)}
+    rest = {m: c for m, c in expr.terms.items() if m not in whole}
+    if not rest:
+        return expr
+    number = Expr(rest).number
+    above = constant(ceil(number)) if number is not None else _single(_Ceil((Expr(rest),)))
+    return sum_of(Expr(whole), above)
+
+
+def min_of(*parts: Expr | Number) -> Expr:
+    """The smallest of expressions: ``min(1, E0)``."""
+    return _extreme(_Least, min, parts)
+
+
+def max_of(*parts: Expr | Number) -> Expr:
+    """The largest of expressions."""
+    return _extreme(_Most, max, parts)
+
+
+def _extreme(
+    kind: type[_Least] | type[_Most],
+    choose: Callable[[list[Number]], Number],
+    parts: Iterable[Expr | Number],
+) -> Expr:
+    """A call of ``min`` or ``max``: without calls inside it, with one number, nothing twice."""
+    flat: dict[Expr, None] = {}
+    for part in map(as_expr, parts):
+        atom = part._atom
+        flat |= dict.fromkeys(atom.inside if isinstance(atom, kind) else (part,))
+    numbers = [part.number for part in flat if part.number is not None]
+    rest = sorted((p for p in flat if p.number is None), key=lambda p: _natural(str(p)))
+    if not rest:
+        return constant(choose(numbers))
+    if not numbers:
+        return rest[0] if len(rest) == 1 else _single(kind((*rest,)))
+    number = choose(numbers)
+    if number <= 0 and all(part.natural for part in rest):
+        return max_of(*rest) if kind is _Most else constant(number)
+    return _single(kind((constant(number), *rest)))
+
+
+def _is_whole(monomial: Monomial) -> bool:
+    """Whether a product of factors is an integer."""
+    return all(
+        power > 0 and (isinstance(atom, _Symbol | _Ceil) or all(map(_is_integral, atom.inside)))
+        for atom, power in monomial
+    )
+
+
+def _is_integral(expr: Expr) -> bool:
+    return all(isinstance(c, int) and _is_whole(m) for m, c in expr.terms.items())
+
+
+def _plain(number: Number) -> Number:
+    return number.numerator if number.denominator == 1 else number
+
+
+@cache
+def _single(atom: Atom) -> Expr:
+    terms: dict[Monomial, Number] = {((atom, 1),): 1}
+    return Expr(terms)
+
+
+def _replaced(atom: Atom, values: Mapping[Expr, Expr | int]) -> Expr:
+    if isinstance(atom, _Symbol):
+        return as_expr(values.get(_single(atom), _single(atom)))
+    return atom.of([part.subs(values) for part in atom.inside])
+
+
+def _joined(left: Monomial, right: Monomial) -> Monomial:
+    """The product of two products."""
+    if not left or not right:
+        return left or right
+    powers = dict(left)
+    for atom, power in right:
+        powers[atom] = powers.get(atom, 0) + power
+    return tuple(sorted(((a, p) for a, p in powers.items() if p), key=lambda pair: _order(pair[0])))
+
+
+@cache
+def _natural(name: str) -> tuple[tuple[str, int], ...]:
+    """An order of names in which E2 is before E10."""
+    return tuple((text, int(n or -1)) for text, n in re.findall(r"(\D*)(\d*)", name))
+
+
+@cache
+def _order(atom: Atom) -> tuple[Any, ...]:
+    """Symbols by name, then calls by their text."""
+    return (0 if isinstance(atom, _Symbol) else 1, _natural(str(atom)))
+
+
+def _monomial_order(monomial: Monomial) -> list[Any]:
+    """Lexicographic, higher powers first, a number last."""
+    return [*((_order(atom), -power) for atom, power in monomial), (_LAST,)]
+
+
+def _term(monomial: Monomial, count: Number) -> str:
+    """The text of one term, such as ``3*E0**2*P/4``."""
+    number = Fraction(count)
+    above = [_power(atom, power) for atom, power in monomial if power > 0]
+    below = [_power(atom, -power) for atom, power in monomial if power < 0]
+    if abs(number.numerator) != 1 or not above:
+        above.insert(0, str(abs(number.numerator)))
+    if number.denominator != 1:
+        below.insert(0, str(number.denominator))
+    text = ("-" if number < 0 else "") + "*".join(above)
+    if not below:
+        return text
+    return f"{text}/{below[0]}" if len(below) == 1 else f"{text}/({'*'.join(below)})"
+
+
+def _power(atom: Atom, power: int) -> str:
+    return f"{atom}**{power}" if power > 1 else str(atom)
