@@ -10,58 +10,6 @@ import typing as _typing
 
 from stepgen.tools import starting as _starting  # noqa: F401
 
-# isort: split
-from stepgen.ir.dims import Dim, dynamic, ragged, static
-from stepgen.ir.dtypes import (
-    FLAG,
-    Buffer,
-    ElementType,
-    Selector,
-    Tile,
-    TupleType,
-    address,
-    bf16,
-    bool_,
-    f32,
-    int4,
-    int8,
-    int16,
-    int32,
-)
-from stepgen.ir.errors import StepError
-from stepgen.ir.feedback import Feedback
-from stepgen.ir.fn import fn
-from stepgen.ir.function import Function
-from stepgen.ir.function import home as _home
-from stepgen.ir.graph import Graph
-from stepgen.ir.itensor import Itensor
-from stepgen.ir.metrics import Metrics, metrics, selector_counts
-from stepgen.ir.ops.accum import accum as accum
-from stepgen.ir.ops.bufferize import bufferize as bufferize
-from stepgen.ir.ops.concat import concat as concat
-from stepgen.ir.ops.eager_merge import eager_merge as eager_merge
-from stepgen.ir.ops.expand import expand as expand
-from stepgen.ir.ops.flat_map import flat_map as flat_map
-from stepgen.ir.ops.flatten import flatten as flatten
-from stepgen.ir.ops.fork import fork as fork
-from stepgen.ir.ops.linear_offchip_load import linear_offchip_load as linear_offchip_load
-from stepgen.ir.ops.linear_offchip_store import linear_offchip_store as linear_offchip_store
-from stepgen.ir.ops.map import map as map
-from stepgen.ir.ops.partition import partition as partition
-from stepgen.ir.ops.promote import promote as promote
-from stepgen.ir.ops.random_offchip_load import random_offchip_load as random_offchip_load
-from stepgen.ir.ops.random_offchip_store import random_offchip_store as random_offchip_store
-from stepgen.ir.ops.reassemble import reassemble as reassemble
-from stepgen.ir.ops.reshape import reshape as reshape
-from stepgen.ir.ops.scan import scan as scan
-from stepgen.ir.ops.split import split as split
-from stepgen.ir.ops.streamify import streamify as streamify
-from stepgen.ir.ops.unzip import unzip as unzip
-from stepgen.ir.ops.zip import zip as zip
-from stepgen.ir.stream import Node, Stream, StreamType
-from stepgen.ir.tensor import Tensor
-from stepgen.ir.text import load, save
-
 if _typing.TYPE_CHECKING:
     from stepgen import frontend as frontend
     from stepgen.board.device import Device as Device
@@ -72,10 +20,55 @@ if _typing.TYPE_CHECKING:
     from stepgen.commands.test import test as test
     from stepgen.commands.time import time as time
     from stepgen.commands.verilog import verilog as verilog
-    from stepgen.compile.converting import convert_order as convert_order
     from stepgen.cosim.system import System as System
-
-_home("stepgen.functions")
+    from stepgen.ir.dims import Dim, dynamic, ragged, static
+    from stepgen.ir.dtypes import (
+        FLAG,
+        Buffer,
+        ElementType,
+        Selector,
+        Tile,
+        TupleType,
+        address,
+        bf16,
+        bool_,
+        f32,
+        int4,
+        int8,
+        int16,
+        int32,
+    )
+    from stepgen.ir.errors import StepError
+    from stepgen.ir.feedback import Feedback
+    from stepgen.ir.fn import fn
+    from stepgen.ir.function import Function
+    from stepgen.ir.graph import Graph
+    from stepgen.ir.metrics import Metrics, metrics, selector_counts
+    from stepgen.ir.ops.accum import accum as accum
+    from stepgen.ir.ops.bufferize import bufferize as bufferize
+    from stepgen.ir.ops.concat import concat as concat
+    from stepgen.ir.ops.eager_merge import eager_merge as eager_merge
+    from stepgen.ir.ops.expand import expand as expand
+    from stepgen.ir.ops.flat_map import flat_map as flat_map
+    from stepgen.ir.ops.flatten import flatten as flatten
+    from stepgen.ir.ops.fork import fork as fork
+    from stepgen.ir.ops.linear_offchip_load import linear_offchip_load as linear_offchip_load
+    from stepgen.ir.ops.linear_offchip_store import linear_offchip_store as linear_offchip_store
+    from stepgen.ir.ops.map import map as map
+    from stepgen.ir.ops.partition import partition as partition
+    from stepgen.ir.ops.promote import promote as promote
+    from stepgen.ir.ops.random_offchip_load import random_offchip_load as random_offchip_load
+    from stepgen.ir.ops.random_offchip_store import random_offchip_store as random_offchip_store
+    from stepgen.ir.ops.reassemble import reassemble as reassemble
+    from stepgen.ir.ops.reshape import reshape as reshape
+    from stepgen.ir.ops.scan import scan as scan
+    from stepgen.ir.ops.split import split as split
+    from stepgen.ir.ops.streamify import streamify as streamify
+    from stepgen.ir.ops.unzip import unzip as unzip
+    from stepgen.ir.ops.zip import zip as zip
+    from stepgen.ir.stream import Node, Stream, StreamType
+    from stepgen.ir.tensor import Tensor
+    from stepgen.ir.text import load, save
 
 __all__ = [
     "FLAG",
@@ -85,7 +78,6 @@ __all__ = [
     "Feedback",
     "Function",
     "Graph",
-    "Itensor",
     "Metrics",
     "Node",
     "Selector",
@@ -114,33 +106,68 @@ __all__ = [
 ]
 
 if not _typing.TYPE_CHECKING:
-    _LATE = {
-        "Device": "stepgen.board.device",
-        "System": "stepgen.cosim.system",
-        "config": "stepgen.cli.config",
-        "convert_order": "stepgen.compile.converting",
-        "run": "stepgen.commands.run",
-        "simulate": "stepgen.commands.simulate",
-        "synthesize": "stepgen.commands.synthesize",
-        "test": "stepgen.commands.test",
-        "time": "stepgen.commands.time",
-        "verilog": "stepgen.commands.verilog",
+    _NAMES = {
+        "stepgen.ir.dims": "Dim dynamic ragged static",
+        "stepgen.ir.dtypes": "FLAG Buffer ElementType Selector Tile TupleType address bf16 bool_ "
+        "f32 int4 int8 int16 int32",
+        "stepgen.ir.errors": "StepError",
+        "stepgen.ir.feedback": "Feedback",
+        "stepgen.ir.fn": "fn",
+        "stepgen.ir.function": "Function",
+        "stepgen.ir.graph": "Graph",
+        "stepgen.ir.metrics": "Metrics metrics selector_counts",
+        "stepgen.ir.ops.accum": "accum",
+        "stepgen.ir.ops.bufferize": "bufferize",
+        "stepgen.ir.ops.concat": "concat",
+        "stepgen.ir.ops.eager_merge": "eager_merge",
+        "stepgen.ir.ops.expand": "expand",
+        "stepgen.ir.ops.flat_map": "flat_map",
+        "stepgen.ir.ops.flatten": "flatten",
+        "stepgen.ir.ops.fork": "fork",
+        "stepgen.ir.ops.linear_offchip_load": "linear_offchip_load",
+        "stepgen.ir.ops.linear_offchip_store": "linear_offchip_store",
+        "stepgen.ir.ops.map": "map",
+        "stepgen.ir.ops.partition": "partition",
+        "stepgen.ir.ops.promote": "promote",
+        "stepgen.ir.ops.random_offchip_load": "random_offchip_load",
+        "stepgen.ir.ops.random_offchip_store": "random_offchip_store",
+        "stepgen.ir.ops.reassemble": "reassemble",
+        "stepgen.ir.ops.reshape": "reshape",
+        "stepgen.ir.ops.scan": "scan",
+        "stepgen.ir.ops.split": "split",
+        "stepgen.ir.ops.streamify": "streamify",
+        "stepgen.ir.ops.unzip": "unzip",
+        "stepgen.ir.ops.zip": "zip",
+        "stepgen.ir.stream": "Node Stream StreamType",
+        "stepgen.ir.tensor": "Tensor",
+        "stepgen.ir.text": "load save",
+        "stepgen.board.device": "Device",
+        "stepgen.cli.config": "config",
+        "stepgen.commands.run": "run",
+        "stepgen.commands.simulate": "simulate",
+        "stepgen.commands.synthesize": "synthesize",
+        "stepgen.commands.test": "test",
+        "stepgen.commands.time": "time",
+        "stepgen.commands.verilog": "verilog",
+        "stepgen.cosim.system": "System",
     }
+    _HOMES = {name: module for module, names in _NAMES.items() for name in names.split()}
 
     def __getattr__(name: str) -> object:
-        """What takes many modules, when it is first asked for."""
+        """What is here is imported when it is first asked for: a command starts sooner."""
         from importlib import import_module
 
         if name == "frontend":
             return import_module("stepgen.frontend")
-        if name not in _LATE:
+        if name not in _HOMES:
+            if name.startswith("_"):
+                raise AttributeError(f"stepgen has no attribute {name!r}")
             from stepgen.ir.absent import remedy
 
-            known = {**globals(), **_LATE}
-            hint = "" if name.startswith("_") else remedy(name, known)
-            raise AttributeError(f"stepgen has no attribute {name!r}{hint}")
-        return getattr(import_module(_LATE[name]), name)
+            raise AttributeError(f"stepgen has no attribute {name!r}{remedy(name, _HOMES)}")
+        found = globals()[name] = getattr(import_module(_HOMES[name]), name)
+        return found
 
     def __dir__() -> list[str]:
         """Also what is imported later, for completion."""
-        return sorted({*globals(), *_LATE, "frontend"})
+        return sorted({*globals(), *_HOMES, "frontend"})

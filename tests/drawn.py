@@ -26,8 +26,9 @@ from stepgen.ir.stalls import Stalls
 from stepgen.ir.wire import VALUE, Beats
 from stepgen.semantics import numbers
 from stepgen.semantics.tokens import encode
-from stepgen.timing.activity import BUSY, FULL, STARVED, STATES, Activity
+from stepgen.timing.activity import Activity
 from stepgen.timing.model import Prediction, predict
+from stepgen.timing.states import BUSY, FULL, STARVED, STATES
 
 LANES = 2
 DEPTHS = (2, 2, 3, 4, 5, 9, 64, 65, 80)

@@ -12,8 +12,6 @@ from stepgen.cli.groups import given_options, grouped
 from stepgen.cli.options import HardwareOptions, RunOptions, json_option
 from stepgen.cli.outputs import INPUT, Output
 
-from ..hw.units.matmul.params import Matmul
-
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
@@ -188,6 +186,7 @@ def _pages(programs: Sequence[Program], experiments: Sequence[Experiment]) -> It
 def _column(program: Program, experiment: Experiment, verdict: Verdict) -> dict[str, Any]:
     """One column of the table."""
     from stepgen.hw.design.registers import READ_BEATS, WRITE_BEATS
+    from stepgen.hw.units.matmul.params import Matmul
     from stepgen.report import summary
 
     registers = verdict.outcome.registers

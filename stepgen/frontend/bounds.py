@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-import sympy
 
 from ..functions.products import Matmul, MatmulAdd
 from ..ir.dtypes import Buffer, Tile
+from ..ir.expr import Expr, ceiling, sum_of
 from ..ir.errors import StepError
 from ..ir.metrics import metrics
 from ..ir.stream import Node, Stream
@@ -121,10 +121,10 @@ class Costs:
         traffic = metrics(self.lowering.graph, "paper").nodes
         found = {}
         for name, nodes in self.nodes.items():
-            moved: dict[bool, list[sympy.Expr]] = {False: [], True: []}
+            moved: dict[bool, list[Expr]] = {False: [], True: []}
             for node in nodes:
                 moved[bool(node.face.writes)].append(traffic[node.name].traffic)
-            read, written = (self._number(sympy.Add(*moved[way])) for way in (False, True))
+            read, written = (self._number(sum_of(*moved[way])) for way in (False, True))
             beats = {node.name: self._beats(node) for node in nodes}
             known = {node: n for node, n in beats.items() if n is not None}
             of = max(known, key=known.__getitem__, default="")
@@ -148,12 +148,11 @@ class Costs:
     def _some(self, names: Collection[str] | None) -> list[Bound]:
         return [b for name, b in self.bounds.items() if names is None or name in names]
 
-    def _number(self, expr: sympy.Expr) -> int | None:
+    def _number(self, expr: Expr) -> int | None:
         """The number of an expression; None if data decide it."""
-        expr = sympy.sympify(expr)
         given = {s: self.dims[s.name] for s in expr.free_symbols if s.name in self.dims}
         made = expr.subs(given)
-        return None if made.free_symbols else int(sympy.ceiling(made))
+        return None if made.free_symbols else int(ceiling(made))
 
     def _beats(self, node: Node) -> int | None:
         """The most beats that it takes or sends on a stream, or steps of its products."""
@@ -162,7 +161,7 @@ class Costs:
         if isinstance(node.attrs.get("fn"), Matmul | MatmulAdd):
             outer = node.outputs[0].dtype
             assert isinstance(outer, Tile)
-            slices = sympy.ceiling(outer.cols.expr / self.lanes)
+            slices = ceiling(outer.cols.expr / self.lanes)
             counts.append(self._number(self._slices(node.inputs[0]) * slices))
         known = [n for n in counts if n is not None]
         return max(known, default=0) if len(known) == len(counts) else None
@@ -170,12 +169,12 @@ class Costs:
     def _count(self, stream: Stream) -> int | None:
         return self._number(self._slices(stream))
 
-    def _slices(self, stream: Stream) -> sympy.Expr:
+    def _slices(self, stream: Stream) -> Expr:
         """Beats of a stream."""
         tile = stream.dtype
         if not isinstance(tile, Tile):
             return stream.totals[0]
-        return stream.volume / tile.cols.expr * sympy.ceiling(tile.cols.expr / self.lanes)
+        return stream.volume / tile.cols.expr * ceiling(tile.cols.expr / self.lanes)
 
 
 def costs_of(model: Model, rows: int) -> Costs | str:

@@ -11,8 +11,8 @@ from ..compile.circuit import circuits
 from ..ir.function import Function, function_types
 from ..ir.operator import operators, own_operators
 from ..ir.stream import Node, Stream
-from ..timing.activity import STATES
 from ..timing.model import Prediction
+from ..timing.states import STATES
 from . import branches
 from .case import Case
 

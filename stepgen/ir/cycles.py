@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-import networkx as nx
-
 if TYPE_CHECKING:
     from stepgen.ir.graph import Graph
     from stepgen.ir.stream import Node, Stream
@@ -14,6 +12,8 @@ if TYPE_CHECKING:
 
 def on_cycles(graph: Graph) -> set[str]:
     """Names of the nodes on cycles: they read, through others, their own outputs."""
+    import networkx as nx
+
     edges: nx.DiGraph = nx.DiGraph()
     edges.add_edges_from(
         (s.resolved().node.name, node.name) for node in graph.nodes for s in node.inputs
@@ -42,6 +42,8 @@ def endless(stream: Stream, uses: Iterable[tuple[Node, int]]) -> list[Stream]:
         From one of `uses` to `stream`: the end of each waits for that of the one before, and of the
         first for that of the last; empty if there is no such cycle.
     """
+    import networkx as nx
+
     waits: nx.DiGraph = nx.DiGraph()
     for node in stream.graph.nodes:
         for index in node.face.ends_with(node):

@@ -529,13 +529,12 @@ def product_of(*parts: Expr | Number) -> Expr:
 
 def ceiling(expr: Expr) -> Expr:
     """The expression rounded up to an integer: ``ceil(E0/4)``."""
-    whole = {m: c for m, c in expr.terms.items() if isinstance(c, int) and _is_whole(m)}
-    rest = {m: c for m, c in expr.terms.items() if m not in whole}
+    rest = {m: c for m, c in expr.terms.items() if not (isinstance(c, int) and _is_whole(m))}
     if not rest:
         return expr
     number = Expr(rest).number
     above = constant(ceil(number)) if number is not None else _single(_Ceil((Expr(rest),)))
-    return sum_of(Expr(whole), above)
+    return sum_of(expr, -Expr(rest), above)
 
 
 def min_of(*parts: Expr | Number) -> Expr:

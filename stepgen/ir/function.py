@@ -370,17 +370,12 @@ class Cut(Function, abstract=True):
 _KINDS: dict[str, type[Function]] = {}
 """Every function by name, if its module is imported."""
 
-_HOMES: list[str] = []
-
-
-def home(package: str) -> None:
-    """Register a package with functions; it is imported when the first one is needed."""
-    _HOMES.append(package)
+_HOME = "stepgen.functions"
+"""The package with those of stepgen, imported when the first one is needed."""
 
 
 def _load() -> None:
-    for package in _HOMES:
-        importlib.import_module(package)
+    importlib.import_module(_HOME)
 
 
 def _register(kind: type[Function]) -> None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from itertools import product
 from math import gcd, prod
+from typing import TYPE_CHECKING
 
-import networkx as nx
 import numpy as np
 
 from stepgen.ir.affine import affine, reading
@@ -14,6 +14,9 @@ from stepgen.ir.errors import StepError
 from stepgen.ir.graph import Graph
 from stepgen.ir.stream import Node
 from stepgen.ir.tensor import Tensor
+
+if TYPE_CHECKING:
+    import networkx as nx
 
 
 class Hazards:
@@ -37,6 +40,8 @@ class Hazards:
         self.nodes = list(nodes)
         self._unit = gcd(*(prod(node.attrs["tile"]) for node in nodes))
         size = prod(tensor.shape) // self._unit
+        import networkx as nx
+
         self._after = {node.name: nx.descendants(edges, node.name) for node in nodes}
         self._count = dict.fromkeys(self._after, 0)
         self._last = {node.name: np.zeros(size, np.int64) for node in nodes}
@@ -136,6 +141,8 @@ def shared_tensors(graph: Graph) -> dict[str, list[Node]]:
 
 def edges_of(graph: Graph) -> nx.DiGraph:
     """The edges of a graph, by names of nodes."""
+    import networkx as nx
+
     edges: nx.DiGraph = nx.DiGraph()
     edges.add_nodes_from(node.name for node in graph.nodes)
     edges.add_edges_from(

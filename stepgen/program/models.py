@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -34,9 +35,8 @@ def is_model(spec: str) -> bool:
 
 def is_made(made: object) -> bool:
     """Whether a function returned a model."""
-    from ..frontend.model import Model
-
-    return isinstance(made, Model)
+    defining = sys.modules.get("stepgen.frontend.model")  # a model's own, if there is a model
+    return defining is not None and isinstance(made, defining.Model)
 
 
 def load(spec: str) -> Model:

@@ -21,7 +21,7 @@ from ..hw.design.params import UnitParams
 from ..hw.design.table import Channel, Design
 from ..ir.expr import Expr
 from ..ir.records import written
-from ..timing.activity import STATES
+from ..timing.states import STATES
 from ..tools.external import Tool
 
 LONGEST_SUM = 4

@@ -13,9 +13,9 @@ from ..cosim.experiment import Experiment
 from ..hw.units.axi.params import Axi
 from ..hw.units.matmul.params import Matmul
 from ..hw.units.memory.params import Memory
-from ..timing.activity import BUSY, STATES
 from ..timing.critical import Span, critical_path
 from ..timing.model import Prediction
+from ..timing.states import BUSY, STATES
 from .summary import outline
 from .timeline import shares
 

@@ -11,7 +11,7 @@ from ..ir.metrics import metrics
 from ..ir.policy import PAPER, PUBLISHED
 from ..program import values
 from ..program.program import Program
-from ..timing.activity import STATES
+from ..timing.states import STATES
 from ..timing.tiles.report import Operator, Run
 from .console import MOST_UNITS, percent, table
 from .timeline import MAIN_ACTORS

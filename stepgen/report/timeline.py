@@ -13,8 +13,9 @@ import numpy.typing as npt
 
 from ..ir.graph import Graph
 from ..ir.stream import Node
-from ..timing.activity import STATES, Activity
+from ..timing.activity import Activity
 from ..timing.model import Prediction
+from ..timing.states import STATES
 from ..timing.tiles.report import Run
 from .canvas import new_figure
 

@@ -11,11 +11,9 @@ import numpy.typing as npt
 
 from . import kernel as k
 from .layout import Layout
+from .states import STATES
 
 Cycles = npt.NDArray[np.int64]
-
-BUSY, STARVED, FULL = "busy", "starved", "full"
-STATES = (BUSY, STARVED, FULL)
 
 KEY = (1 << k.KEY_BITS) - 1
 """The bits of a log entry that hold actor and state."""

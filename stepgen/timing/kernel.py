@@ -31,6 +31,11 @@ from ..ir.defining import check_signature
 from ..ir.errors import StepError
 from ..ir.where import user_line
 from ..ir.wire import BARE, DONE, KIND_BITS, KIND_MASK
+from . import compiled
+
+compiled.use_cache_folder()
+compiled.report_progress()
+compiled.allow_first_class_functions()
 
 _ARRAY = nb.types.Array(nb.types.int64, 1, "C")
 STEP = nb.types.int64(_ARRAY, nb.types.int64, nb.types.int64)

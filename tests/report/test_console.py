@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from stepgen.report import console
-from stepgen.timing.activity import STATES
+from stepgen.timing.states import STATES
 
 
 @pytest.mark.parametrize("count", [3, console.MOST_UNITS, console.MOST_UNITS + 1, 200])

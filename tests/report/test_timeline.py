@@ -11,7 +11,8 @@ from matplotlib.axes import Axes
 from stepgen.program import program
 from stepgen.program.tiles import simulate
 from stepgen.report import timeline
-from stepgen.timing.activity import STATES, Activity
+from stepgen.timing.activity import Activity
+from stepgen.timing.states import STATES
 from stepgen.timing.tiles.machines import SDA
 
 

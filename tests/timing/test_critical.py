@@ -14,8 +14,8 @@ from stepgen.cosim.experiment import Experiment
 from stepgen.ir.memory_timing import MemoryTiming
 from stepgen.ir.stalls import Stalls
 from stepgen.program import program
-from stepgen.timing.activity import BUSY, STATES
 from stepgen.timing.critical import critical_path
+from stepgen.timing.states import BUSY, STATES
 
 
 def path_of(experiment: Experiment):

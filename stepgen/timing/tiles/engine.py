@@ -12,9 +12,10 @@ from ...ir.graph import Graph
 from ...ir.stream import Node
 from ...ir.wire import KIND_MASK, VALUE, Beats
 from .. import kernel as k
-from ..activity import KEY, STATES, Cycles, Trace, spent
+from ..activity import KEY, Cycles, Trace, spent
 from ..deadlock import advised, explain
 from ..drive import MAX_CYCLES, TooLong, drive
+from ..states import STATES
 from .actor import COMMON, PEAK
 from .allocation import allocated
 from .depths import UNBOUNDED, Depth, Outgrown, check_unbounded
