@@ -10,8 +10,8 @@ import numpy as np
 
 from ..functions.products import Matmul, MatmulAdd
 from ..ir.dtypes import Buffer, Tile
-from ..ir.expr import Expr, ceiling, sum_of
 from ..ir.errors import StepError
+from ..ir.expr import Expr, ceiling, sum_of
 from ..ir.metrics import metrics
 from ..ir.stream import Node, Stream
 from ..ir.wire import LANES
