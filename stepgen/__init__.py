@@ -8,7 +8,10 @@ from __future__ import annotations
 
 import typing as _typing
 
+from stepgen.ir.homes import HOMES as _homes_of_functions
 from stepgen.tools import starting as _starting  # noqa: F401
+
+_homes_of_functions.append("stepgen.functions")
 
 if _typing.TYPE_CHECKING:
     from stepgen import frontend as frontend
@@ -106,6 +109,12 @@ __all__ = [
 ]
 
 if not _typing.TYPE_CHECKING:
+    _OPERATORS = (
+        "accum bufferize concat eager_merge expand flat_map flatten fork "
+        "linear_offchip_load linear_offchip_store map partition promote "
+        "random_offchip_load random_offchip_store reassemble reshape scan split streamify "
+        "unzip zip"
+    )
     _NAMES = {
         "stepgen.ir.dims": "Dim dynamic ragged static",
         "stepgen.ir.dtypes": "FLAG Buffer ElementType Selector Tile TupleType address bf16 bool_ "
@@ -116,28 +125,6 @@ if not _typing.TYPE_CHECKING:
         "stepgen.ir.function": "Function",
         "stepgen.ir.graph": "Graph",
         "stepgen.ir.metrics": "Metrics metrics selector_counts",
-        "stepgen.ir.ops.accum": "accum",
-        "stepgen.ir.ops.bufferize": "bufferize",
-        "stepgen.ir.ops.concat": "concat",
-        "stepgen.ir.ops.eager_merge": "eager_merge",
-        "stepgen.ir.ops.expand": "expand",
-        "stepgen.ir.ops.flat_map": "flat_map",
-        "stepgen.ir.ops.flatten": "flatten",
-        "stepgen.ir.ops.fork": "fork",
-        "stepgen.ir.ops.linear_offchip_load": "linear_offchip_load",
-        "stepgen.ir.ops.linear_offchip_store": "linear_offchip_store",
-        "stepgen.ir.ops.map": "map",
-        "stepgen.ir.ops.partition": "partition",
-        "stepgen.ir.ops.promote": "promote",
-        "stepgen.ir.ops.random_offchip_load": "random_offchip_load",
-        "stepgen.ir.ops.random_offchip_store": "random_offchip_store",
-        "stepgen.ir.ops.reassemble": "reassemble",
-        "stepgen.ir.ops.reshape": "reshape",
-        "stepgen.ir.ops.scan": "scan",
-        "stepgen.ir.ops.split": "split",
-        "stepgen.ir.ops.streamify": "streamify",
-        "stepgen.ir.ops.unzip": "unzip",
-        "stepgen.ir.ops.zip": "zip",
         "stepgen.ir.stream": "Node Stream StreamType",
         "stepgen.ir.tensor": "Tensor",
         "stepgen.ir.text": "load save",
@@ -152,6 +139,7 @@ if not _typing.TYPE_CHECKING:
         "stepgen.cosim.system": "System",
     }
     _HOMES = {name: module for module, names in _NAMES.items() for name in names.split()}
+    _HOMES |= {name: f"stepgen.ir.ops.{name}" for name in _OPERATORS.split()}
 
     def __getattr__(name: str) -> object:
         """What is here is imported when it is first asked for: a command starts sooner."""

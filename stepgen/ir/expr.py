@@ -7,159 +7,76 @@ in products as symbols do. SymPy takes an `Expr` wherever it takes an expression
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cache, cached_property, reduce
+from functools import cache, cached_property
 from math import ceil, gcd, lcm
 from numbers import Rational
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
+from stepgen.ir.expr_text import for_sympy, natural, order, text
+from stepgen.ir.expr_value import value
 
 if TYPE_CHECKING:
     import sympy
 
 Number = int | Fraction
 Monomial = tuple[tuple["Atom", int], ...]
-"""Factors of a term, each with its power, in the order of `_order`; none twice."""
-_LAST = (2,)
-"""Behind the order of every atom."""
+"""Factors of a term, each with its power, in the order of `order`; none twice."""
 
 
+@dataclass(frozen=True)
 class Atom:
-    """A factor that is not taken apart."""
+    """A factor that is not taken apart: a symbol, or a call.
 
+    Attributes
+    ----------
+    call : str
+        What of the expressions in it: ``ceil``, ``min``, ``max``, or ``sum`` for a sum by which
+        something is divided; empty for a symbol.
+    inside : tuple of Expr
+        What the call is of.
+    name : str
+        Of a symbol.
+    at_least_one : bool
+        Whether a symbol is at least 1; if not, it is at least 0.
+    """
+
+    call: str
     inside: tuple[Expr, ...] = ()
+    name: str = ""
+    at_least_one: bool = False
 
     @property
     def positive(self) -> bool:
         """Whether it is known to be at least 1 in every run."""
-        raise NotImplementedError
+        if not self.call:
+            return self.at_least_one
+        return (any if self.call == "max" else all)(part.positive for part in self.inside)
 
     @property
     def natural(self) -> bool:
         """Whether it is known to be at least 0."""
-        return all(part.natural for part in self.inside)
+        if not self.call:
+            return True
+        return (any if self.call == "max" else all)(part.natural for part in self.inside)
 
-    def value(self, inside: list[Any]) -> Any:
-        """Its value, from those of the expressions in it."""
-        raise NotImplementedError
-
-    def of(self, inside: list[Expr]) -> Expr:
-        """The same of other expressions."""
-        raise NotImplementedError
-
-
-@dataclass(frozen=True)
-class _Symbol(Atom):
-    name: str
-    at_least_one: bool
-
-    @property
-    def positive(self) -> bool:
-        return self.at_least_one
-
-    def of(self, inside: list[Expr]) -> Expr:
-        return _single(self)
+    def subs(self, values: Mapping[Expr, Expr | int]) -> Expr:
+        """The same with other expressions in place of symbols."""
+        if not self.call:
+            return as_expr(values.get(_single(self), _single(self)))
+        calls: dict[str, Callable[..., Expr]] = {
+            "ceil": ceiling,
+            "min": min_of,
+            "max": max_of,
+            "sum": sum_of,
+        }
+        return calls[self.call](*(part.subs(values) for part in self.inside))
 
     def __str__(self) -> str:
-        return self.name
-
-
-@dataclass(frozen=True)
-class _Ceil(Atom):
-    inside: tuple[Expr, ...]
-
-    @property
-    def positive(self) -> bool:
-        return self.inside[0].positive
-
-    def value(self, inside: list[Any]) -> Any:
-        return _rounded_up(inside[0])
-
-    def of(self, inside: list[Expr]) -> Expr:
-        return ceiling(inside[0])
-
-    def __str__(self) -> str:
-        return f"ceil({self.inside[0]})"
-
-
-@dataclass(frozen=True)
-class _Least(Atom):
-    inside: tuple[Expr, ...]
-
-    @property
-    def positive(self) -> bool:
-        return all(part.positive for part in self.inside)
-
-    def value(self, inside: list[Any]) -> Any:
-        return reduce(_smaller, inside)
-
-    def of(self, inside: list[Expr]) -> Expr:
-        return min_of(*inside)
-
-    def __str__(self) -> str:
-        return f"min({', '.join(map(str, self.inside))})"
-
-
-@dataclass(frozen=True)
-class _Most(Atom):
-    inside: tuple[Expr, ...]
-
-    @property
-    def positive(self) -> bool:
-        return any(part.positive for part in self.inside)
-
-    @property
-    def natural(self) -> bool:
-        return any(part.natural for part in self.inside)
-
-    def value(self, inside: list[Any]) -> Any:
-        return reduce(_larger, inside)
-
-    def of(self, inside: list[Expr]) -> Expr:
-        return max_of(*inside)
-
-    def __str__(self) -> str:
-        return f"max({', '.join(map(str, self.inside))})"
-
-
-@dataclass(frozen=True)
-class _Sum(Atom):
-    """A sum by which something is divided."""
-
-    inside: tuple[Expr, ...]
-
-    @property
-    def positive(self) -> bool:
-        return self.inside[0].positive
-
-    def value(self, inside: list[Any]) -> Any:
-        return inside[0]
-
-    def of(self, inside: list[Expr]) -> Expr:
-        return inside[0]
-
-    def __str__(self) -> str:
-        return f"({self.inside[0]})"
-
-
-def _smaller(a: Any, b: Any) -> Any:
-    return np.minimum(a, b) if _is_array(a) or _is_array(b) else min(a, b)
-
-
-def _larger(a: Any, b: Any) -> Any:
-    return np.maximum(a, b) if _is_array(a) or _is_array(b) else max(a, b)
-
-
-def _rounded_up(value: Any) -> Any:
-    return np.ceil(value) if _is_array(value) else ceil(value)
-
-
-def _is_array(value: Any) -> bool:
-    return isinstance(value, (np.ndarray, np.generic))
+        inside = ", ".join(map(str, self.inside))
+        return self.name or f"{'' if self.call == 'sum' else self.call}({inside})"
 
 
 class Expr:
@@ -210,7 +127,7 @@ class Expr:
     __rmul__ = __mul__
 
     def __truediv__(self, other: Expr | Number) -> Expr:
-        content, common, rest = as_expr(other)._factored()
+        content, common, rest = as_expr(other).factored
         if not content:
             raise ZeroDivisionError(f"{self} by 0")
         under = tuple((atom, -power) for atom, power in common)
@@ -218,10 +135,10 @@ class Expr:
         if len(rest.terms) == 1:
             (over,) = rest.terms
             return product_of(self, below, Expr({tuple((a, -p) for a, p in over): 1}))
-        number, shared, mine = self._factored()
+        number, shared, mine = self.factored
         if mine == rest:
             return product_of(Expr({shared: number}), below)
-        return product_of(self, below, Expr({((_Sum((rest,)), -1),): 1}))
+        return product_of(self, below, Expr({((Atom("sum", (rest,)), -1),): 1}))
 
     def __rtruediv__(self, other: Expr | Number) -> Expr:
         return as_expr(other) / self
@@ -252,7 +169,7 @@ class Expr:
     @cached_property
     def is_symbol(self) -> bool:
         """Whether it is a symbol and nothing else."""
-        return isinstance(self._atom, _Symbol)
+        return (atom := self._atom) is not None and not atom.call
 
     @property
     def is_atom(self) -> bool:
@@ -263,13 +180,13 @@ class Expr:
     def rounded(self) -> Expr | None:
         """What ``ceil`` is of, if it is nothing else."""
         atom = self._atom
-        return atom.inside[0] if isinstance(atom, _Ceil) else None
+        return atom.inside[0] if atom is not None and atom.call == "ceil" else None
 
     @property
     def name(self) -> str:
         """The name of a symbol."""
         atom = self._atom
-        assert isinstance(atom, _Symbol), f"{self} is an expression"
+        assert atom is not None, f"{self} is an expression"
         return atom.name
 
     @property
@@ -287,7 +204,7 @@ class Expr:
         found: set[Expr] = set()
         for monomial in self.terms:
             for atom, _ in monomial:
-                if isinstance(atom, _Symbol):
+                if not atom.call:
                     found.add(_single(atom))
                 for part in atom.inside:
                     found |= part.free_symbols
@@ -310,12 +227,13 @@ class Expr:
 
     def factors(self) -> list[Expr]:
         """What it is a product of: a number, symbols, calls, and a sum without common factors."""
-        content, common, rest = self._factored()
+        content, common, rest = self.factored
         found = [_single(atom) for atom, power in common for _ in range(power)]
         found += [] if rest == 1 else [rest]
         return found if content == 1 and found else [constant(content), *found]
 
-    def _factored(self) -> tuple[Number, Monomial, Expr]:
+    @cached_property
+    def factored(self) -> tuple[Number, Monomial, Expr]:
         """A number and factors that all terms share, and what is left."""
         if not self.terms:
             return 0, (), ONE
@@ -371,7 +289,7 @@ class Expr:
             return self
         return sum_of(
             *(
-                product_of(count, *(_replaced(atom, values) ** power for atom, power in monomial))
+                product_of(count, *(atom.subs(values) ** power for atom, power in monomial))
                 for monomial, count in self.terms.items()
             )
         )
@@ -389,83 +307,21 @@ class Expr:
         int, Fraction or array
             Exact for integers; an array of floats where elements are no integers.
         """
-        known: dict[Atom, Any] = {}
-
-        def factor(atom: Atom, power: int) -> Any:
-            if atom not in known:
-                inside = [part.evaluate(values) for part in atom.inside]
-                name = atom.name if isinstance(atom, _Symbol) else ""
-                known[atom] = atom.value(inside) if inside else values[name]
-            one = known[atom]
-            if power < 0 and not _is_array(one):
-                return Fraction(one) ** power
-            return one ** (power if power > 0 else float(power))
-
-        shared = lcm(*(Fraction(count).denominator for count in self.terms.values()))
-        total: Any = 0
-        for monomial, count in self.terms.items():
-            term: Any = int(count * shared)
-            for atom, power in monomial:
-                term = term * factor(atom, power)
-            total = total + term
-        if _is_array(total):
-            whole = total.dtype.kind in "iu" and not (total % shared).any()
-            return total // shared if whole else total / shared
-        return _plain(Fraction(total) / shared)
+        return value(self, values)
 
     def __str__(self) -> str:
         return self._text
 
     @cached_property
     def _text(self) -> str:
-        if not self.terms:
-            return "0"
-        content, common, rest = self._factored()
-        if common and len(rest.terms) > 1:
-            return f"{_term(common, content)}*({rest})"
-        text = ""
-        for monomial in self.monomials:
-            term = _term(monomial, self.terms[monomial])
-            if not text:
-                text = term
-            else:
-                text += f" - {term[1:]}" if term.startswith("-") else f" + {term}"
-        return text
-
-    @property
-    def monomials(self) -> list[Monomial]:
-        """The products of its terms, in the order of printing."""
-        return sorted(self.terms, key=_monomial_order)
+        return text(self)
 
     def __repr__(self) -> str:
         return f"Expr({self})"
 
     def _sympy_(self) -> sympy.Expr:
         """The same for SymPy."""
-        import sympy
-
-        calls: dict[type, Callable[..., sympy.Expr]] = {
-            _Ceil: sympy.ceiling,
-            _Least: sympy.Min,
-            _Most: sympy.Max,
-            _Sum: lambda inside: inside,
-        }
-
-        def whole(atom: Atom) -> sympy.Expr:
-            if isinstance(atom, _Symbol):
-                known = {"positive": True} if atom.positive else {"nonnegative": True}
-                return sympy.Symbol(atom.name, integer=True, **known)
-            return calls[type(atom)](*(part._sympy_() for part in atom.inside))
-
-        return sympy.Add(
-            *(
-                sympy.Mul(
-                    sympy.Rational(Fraction(count).numerator, Fraction(count).denominator),
-                    *(whole(atom) ** power for atom, power in monomial),
-                )
-                for monomial, count in self.terms.items()
-            )
-        )
+        return for_sympy(self)
 
 
 ZERO, ONE = Expr({}), Expr({(): 1})
@@ -479,7 +335,7 @@ def constant(number: Number) -> Expr:
 
 def symbol(name: str, *, positive: bool = False) -> Expr:
     """A symbol for an integer of at least 0, or of at least 1."""
-    return _single(_Symbol(name, positive))
+    return _single(Atom("", name=name, at_least_one=positive))
 
 
 def as_expr(value: Any) -> Expr:
@@ -533,22 +389,22 @@ def ceiling(expr: Expr) -> Expr:
     if not rest:
         return expr
     number = Expr(rest).number
-    above = constant(ceil(number)) if number is not None else _single(_Ceil((Expr(rest),)))
+    above = constant(ceil(number)) if number is not None else _single(Atom("ceil", (Expr(rest),)))
     return sum_of(expr, -Expr(rest), above)
 
 
 def min_of(*parts: Expr | Number) -> Expr:
     """The smallest of expressions: ``min(1, E0)``."""
-    return _extreme(_Least, min, parts)
+    return _extreme("min", min, parts)
 
 
 def max_of(*parts: Expr | Number) -> Expr:
     """The largest of expressions."""
-    return _extreme(_Most, max, parts)
+    return _extreme("max", max, parts)
 
 
 def _extreme(
-    kind: type[_Least] | type[_Most],
+    call: str,
     choose: Callable[[list[Number]], Number],
     parts: Iterable[Expr | Number],
 ) -> Expr:
@@ -556,23 +412,23 @@ def _extreme(
     flat: dict[Expr, None] = {}
     for part in map(as_expr, parts):
         atom = part._atom
-        flat |= dict.fromkeys(atom.inside if isinstance(atom, kind) else (part,))
+        flat |= dict.fromkeys(atom.inside if atom is not None and atom.call == call else (part,))
     numbers = [part.number for part in flat if part.number is not None]
-    rest = sorted((p for p in flat if p.number is None), key=lambda p: _natural(str(p)))
+    rest = sorted((p for p in flat if p.number is None), key=lambda p: natural(str(p)))
     if not rest:
         return constant(choose(numbers))
     if not numbers:
-        return rest[0] if len(rest) == 1 else _single(kind((*rest,)))
+        return rest[0] if len(rest) == 1 else _single(Atom(call, (*rest,)))
     number = choose(numbers)
     if number <= 0 and all(part.natural for part in rest):
-        return max_of(*rest) if kind is _Most else constant(number)
-    return _single(kind((constant(number), *rest)))
+        return max_of(*rest) if call == "max" else constant(number)
+    return _single(Atom(call, (constant(number), *rest)))
 
 
 def _is_whole(monomial: Monomial) -> bool:
     """Whether a product of factors is an integer."""
     return all(
-        power > 0 and (isinstance(atom, _Symbol | _Ceil) or all(map(_is_integral, atom.inside)))
+        power > 0 and (atom.call in ("", "ceil") or all(map(_is_integral, atom.inside)))
         for atom, power in monomial
     )
 
@@ -591,12 +447,6 @@ def _single(atom: Atom) -> Expr:
     return Expr(terms)
 
 
-def _replaced(atom: Atom, values: Mapping[Expr, Expr | int]) -> Expr:
-    if isinstance(atom, _Symbol):
-        return as_expr(values.get(_single(atom), _single(atom)))
-    return atom.of([part.subs(values) for part in atom.inside])
-
-
 def _joined(left: Monomial, right: Monomial) -> Monomial:
     """The product of two products."""
     if not left or not right:
@@ -604,40 +454,4 @@ def _joined(left: Monomial, right: Monomial) -> Monomial:
     powers = dict(left)
     for atom, power in right:
         powers[atom] = powers.get(atom, 0) + power
-    return tuple(sorted(((a, p) for a, p in powers.items() if p), key=lambda pair: _order(pair[0])))
-
-
-@cache
-def _natural(name: str) -> tuple[tuple[str, int], ...]:
-    """An order of names in which E2 is before E10."""
-    return tuple((text, int(n or -1)) for text, n in re.findall(r"(\D*)(\d*)", name))
-
-
-@cache
-def _order(atom: Atom) -> tuple[Any, ...]:
-    """Symbols by name, then calls by their text."""
-    return (0 if isinstance(atom, _Symbol) else 1, _natural(str(atom)))
-
-
-def _monomial_order(monomial: Monomial) -> list[Any]:
-    """Lexicographic, higher powers first, a number last."""
-    return [*((_order(atom), -power) for atom, power in monomial), (_LAST,)]
-
-
-def _term(monomial: Monomial, count: Number) -> str:
-    """The text of one term, such as ``3*E0**2*P/4``."""
-    number = Fraction(count)
-    above = [_power(atom, power) for atom, power in monomial if power > 0]
-    below = [_power(atom, -power) for atom, power in monomial if power < 0]
-    if abs(number.numerator) != 1 or not above:
-        above.insert(0, str(abs(number.numerator)))
-    if number.denominator != 1:
-        below.insert(0, str(number.denominator))
-    text = ("-" if number < 0 else "") + "*".join(above)
-    if not below:
-        return text
-    return f"{text}/{below[0]}" if len(below) == 1 else f"{text}/({'*'.join(below)})"
-
-
-def _power(atom: Atom, power: int) -> str:
-    return f"{atom}**{power}" if power > 1 else str(atom)
+    return tuple(sorted(((a, p) for a, p in powers.items() if p), key=lambda pair: order(pair[0])))

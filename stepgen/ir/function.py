@@ -23,6 +23,7 @@ from stepgen.ir.dims import Dim
 from stepgen.ir.dtypes import NUMBERS, DataType, ElementType, Selector, Tile
 from stepgen.ir.errors import StepError
 from stepgen.ir.expr import Expr, constant
+from stepgen.ir.homes import HOMES
 from stepgen.ir.operator import Call
 from stepgen.ir.pieces import Parts, Pieces
 from stepgen.ir.setting import Setting
@@ -370,12 +371,10 @@ class Cut(Function, abstract=True):
 _KINDS: dict[str, type[Function]] = {}
 """Every function by name, if its module is imported."""
 
-_HOME = "stepgen.functions"
-"""The package with those of stepgen, imported when the first one is needed."""
-
 
 def _load() -> None:
-    importlib.import_module(_HOME)
+    for package in HOMES:
+        importlib.import_module(package)
 
 
 def _register(kind: type[Function]) -> None:
