@@ -66,13 +66,7 @@ class Atom:
         """The same with other expressions in place of symbols."""
         if not self.call:
             return as_expr(values.get(_single(self), _single(self)))
-        calls: dict[str, Callable[..., Expr]] = {
-            "ceil": ceiling,
-            "min": min_of,
-            "max": max_of,
-            "sum": sum_of,
-        }
-        return calls[self.call](*(part.subs(values) for part in self.inside))
+        return _CALLS[self.call](*(part.subs(values) for part in self.inside))
 
     def __str__(self) -> str:
         inside = ", ".join(map(str, self.inside))
@@ -227,38 +221,30 @@ class Expr:
 
     def factors(self) -> list[Expr]:
         """What it is a product of: a number, symbols, calls, and a sum without common factors."""
-        content, common, rest = self.factored
+        number, common, rest = self.factored
         found = [_single(atom) for atom, power in common for _ in range(power)]
         found += [] if rest == 1 else [rest]
-        return found if content == 1 and found else [constant(content), *found]
+        return found if number == 1 and found else [constant(number), *found]
 
     @cached_property
     def factored(self) -> tuple[Number, Monomial, Expr]:
         """A number and factors that all terms share, and what is left."""
         if not self.terms:
             return 0, (), ONE
-        numbers = [Fraction(count) for count in self.terms.values()]
-        content = _plain(
-            Fraction(gcd(*(n.numerator for n in numbers)), lcm(*(n.denominator for n in numbers)))
+        counts = [*map(Fraction, self.terms.values())]
+        number = Fraction(
+            gcd(*(n.numerator for n in counts)), lcm(*(n.denominator for n in counts))
         )
+        if len(counts) == 1:
+            number = counts[0]  # with its sign
         powers = [dict(monomial) for monomial in self.terms]
-        common = tuple(
-            (atom, low)
-            for atom in powers[0]
-            if (low := min(one.get(atom, 0) for one in powers)) > 0
-        )
-        if len(self.terms) == 1:
-            ((monomial, content),) = self.terms.items()
-            below = tuple((atom, power) for atom, power in monomial if power < 0)
-            return content, common, Expr({below: 1})
-        taken = dict(common)
+        low = {atom: min(one.get(atom, 0) for one in powers) for atom in powers[0]}
+        common = {atom: power for atom, power in low.items() if power > 0}
         rest = {
-            tuple((a, p - taken.get(a, 0)) for a, p in monomial if p != taken.get(a)): _plain(
-                Fraction(count) / content
-            )
-            for monomial, count in self.terms.items()
+            tuple((a, p - common.get(a, 0)) for a, p in m if p != common.get(a)): _plain(n / number)
+            for m, n in zip(self.terms, counts, strict=True)
         }
-        return content, common, Expr(rest)
+        return _plain(number), (*common.items(),), Expr(rest)
 
     def linear_in(self, symbol: Expr) -> tuple[Expr, Expr] | None:
         """``(a, b)`` such that the expression is ``a * symbol + b``, if there are such."""
@@ -455,3 +441,7 @@ def _joined(left: Monomial, right: Monomial) -> Monomial:
     for atom, power in right:
         powers[atom] = powers.get(atom, 0) + power
     return tuple(sorted(((a, p) for a, p in powers.items() if p), key=lambda pair: order(pair[0])))
+
+
+_CALLS: dict[str, Callable[..., Expr]]
+_CALLS = {"ceil": ceiling, "min": min_of, "max": max_of, "sum": sum_of}
