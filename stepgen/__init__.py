@@ -23,6 +23,7 @@ if _typing.TYPE_CHECKING:
     from stepgen.commands.test import test as test
     from stepgen.commands.time import time as time
     from stepgen.commands.verilog import verilog as verilog
+    from stepgen.compile.converting import convert_order as convert_order
     from stepgen.cosim.system import System as System
     from stepgen.ir.dims import Dim, dynamic, ragged, static
     from stepgen.ir.dtypes import (
@@ -46,6 +47,7 @@ if _typing.TYPE_CHECKING:
     from stepgen.ir.fn import fn
     from stepgen.ir.function import Function
     from stepgen.ir.graph import Graph
+    from stepgen.ir.itensor import Itensor
     from stepgen.ir.metrics import Metrics, metrics, selector_counts
     from stepgen.ir.ops.accum import accum as accum
     from stepgen.ir.ops.bufferize import bufferize as bufferize
@@ -81,6 +83,7 @@ __all__ = [
     "Feedback",
     "Function",
     "Graph",
+    "Itensor",
     "Metrics",
     "Node",
     "Selector",
@@ -124,6 +127,8 @@ if not _typing.TYPE_CHECKING:
         "stepgen.ir.fn": "fn",
         "stepgen.ir.function": "Function",
         "stepgen.ir.graph": "Graph",
+        "stepgen.compile.converting": "convert_order",
+        "stepgen.ir.itensor": "Itensor",
         "stepgen.ir.metrics": "Metrics metrics selector_counts",
         "stepgen.ir.stream": "Node Stream StreamType",
         "stepgen.ir.tensor": "Tensor",

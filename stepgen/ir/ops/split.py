@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, ClassVar
 from fractions import Fraction
+from typing import TYPE_CHECKING, ClassVar
 
 from stepgen.ir.dims import static
 from stepgen.ir.graph import build

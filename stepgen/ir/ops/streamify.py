@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
-
 from math import prod
+from typing import TYPE_CHECKING
 
 from stepgen.ir.affine import last_tile, reading_text
 from stepgen.ir.dims import Dim, show_shape, static, times
