@@ -83,7 +83,8 @@ def command(
         models.compiled(program, hardware, json=json)
         return
     named, made = program.named(), None
-    if not (design or drawn or itensor):
+    lowered = program.routing or program.lengths or program.transforms
+    if not (design or drawn or itensor or lowered):
         model, settings, made = named.model()
         if model is not None and {*settings} <= {"cache"}:
             models.show(program, model, settings, json=json)

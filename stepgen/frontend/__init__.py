@@ -16,6 +16,7 @@ from .loading import from_checkpoint, from_config
 from .lowering import lower
 from .model import Model, Op
 from .onnxfile.importing import from_onnx
+from .passes.blocks import block
 from .pytorch.importing import from_torch
 from .quantizing.quantize import quantize
 from .state import State
@@ -35,6 +36,7 @@ __all__ = [
     "State",
     "Value",
     "Weight",
+    "block",
     "compile_log",
     "dumps",
     "from_checkpoint",

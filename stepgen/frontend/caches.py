@@ -8,7 +8,7 @@ tile of places; its inputs say which tiles of a place they see, and where the ro
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -237,18 +237,19 @@ def sized(
     return Caches(rows, tile, requests, chunk, last)
 
 
-def drawn(graph: Graph, caches: Caches, filled: int, seed: int) -> dict[str, Array]:
-    """Tensors of caches with `filled` random rows in each place, by name; all others are 0.
+def drawn(graph: Graph, caches: Caches, filled: int | Sequence[int], seed: int) -> dict[str, Array]:
+    """Tensors of caches with random rows in each place, by name; all others are 0.
 
     Parameters
     ----------
     graph : Graph
         A program that decodes.
     caches : Caches
-    filled : int
+    filled : int or sequence of int
+        Tokens that are there, those of each request: as many rows as the longest has are drawn.
     seed : int
     """
-    rng, found = np.random.default_rng(seed), {}
+    rng, found, most = np.random.default_rng(seed), {}, int(np.max(filled))
     for node in graph.nodes:
         if node.face.writes != "tensor":
             continue
@@ -256,6 +257,6 @@ def drawn(graph: Graph, caches: Caches, filled: int, seed: int) -> dict[str, Arr
         rows, cols = tensor.shape
         made = np.zeros((rows, cols), DTYPES[tensor.element.name])
         every = made.reshape(-1, caches.tiles * caches.tile, cols)
-        every[:, :filled] = rng.normal(size=(len(every), filled, cols))
+        every[:, :most] = rng.normal(size=(len(every), most, cols))
         found[tensor.name] = made
     return found

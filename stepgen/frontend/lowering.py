@@ -20,6 +20,7 @@ from .passes.linears import split_linears
 from .passes.norms import fold_norms
 from .passes.rotary import pair_columns
 from .run import POSITIONS
+from .sent import ROWS, Tiling
 from .site import Lowering
 from .weight import Array
 
@@ -45,6 +46,9 @@ def lower(
     tile: int | None = None,
     batch: int = 1,
     last: bool = False,
+    tiling: Tiling = "address",
+    expert_rows: int = ROWS,
+    routed: int | None = None,
     data: bool = True,
 ) -> tuple[Graph, dict[str, Array]]:
     """A model as a streaming tensor program.
@@ -77,6 +81,13 @@ def lower(
     last : bool
         Whether only the last token of a chunk goes on behind the last attention, for the one that
         follows.
+    tiling : {"address", "static", "dynamic"}
+        How experts read their weights: by address for each token, or once for a tile of their
+        tokens, which has a static number of rows, or all. A loop has experts by address.
+    expert_rows : int
+        Rows of a static tile, 16 by default.
+    routed : int, optional
+        Number of tokens whose experts, and what they count, are inputs, ``route`` and ``scores``.
     data : bool
         Whether to give the weights.
 
@@ -101,6 +112,7 @@ def lower(
     """
     given: dict[str, Any] = {"phase": phase, "rows": rows, "cache": cache, "tile": tile}
     given |= {"batch": batch, "last": last, "columns": columns, "data": data}
+    given |= {"tiling": tiling, "expert_rows": expert_rows, "routed": routed}
     made = lowered(model, element=element, **given)
     return made.graph, made.weights
 
@@ -116,6 +128,9 @@ def lowered(
     tile: int | None = None,
     batch: int = 1,
     last: bool = False,
+    tiling: Tiling = "address",
+    expert_rows: int = ROWS,
+    routed: int | None = None,
     data: bool = True,
 ) -> Lowering:
     """As `lower`, with what each operation became."""
@@ -123,10 +138,20 @@ def lowered(
     if element not in (bf16, f32):
         raise StepError(f"{model.name} can be lowered to bf16 or f32, not to {element}")
     numbers = {"rows": rows, "columns": columns, "cache": cache, "tile": tile, "batch": batch}
+    numbers |= {"expert_rows": expert_rows, "routed": routed}
     for what, number in numbers.items():
         if number is not None and (type(number) is not int or number < 1):
             raise StepError(f"{model.name}: {what} must be an integer of at least 1, not {number}")
+    if tiling not in get_args(Tiling):
+        raise StepError(
+            f"{model.name}: tiling must be address, static or dynamic, not {shown(tiling)}"
+        )
     sizes = sizes_of(model, phase, rows, cache, tile, batch, last=last)
+    if routed is not None and (sizes is not None or (rows or 1) > 1):
+        raise StepError(
+            f"{model.name}: experts are given of tokens one by one, without caches: take a block "
+            "of experts alone, such as block=mlp, and rows=1"
+        )
     model = fold_norms(pair_columns(split_linears(model)))
     together = (rows or 1) if sizes is None else sizes.tokens
     made = Lowering(model, Graph("model"), element, together, columns, data)
@@ -135,8 +160,9 @@ def lowered(
         if wanted is not None:
             made.columns_of[op.inputs[0]] = wanted
     dims: tuple[DimLike, ...] = (1,) if together == 1 else (1, together)
+    made.tiling, made.expert_rows, made.routed = tiling, expert_rows, routed is not None
     if sizes is None:
-        dims = (dynamic(TOKENS, bound=model.tokens[1], positive=True),)
+        dims = (routed or dynamic(TOKENS, bound=model.tokens[1], positive=True),)
     else:
         made.caches, made.places = sizes, caches.places(model)
     made.graph.name = made.name(model.name)

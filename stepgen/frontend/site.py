@@ -27,6 +27,7 @@ from ..semantics.numbers import DTYPES
 from .cached import Cached
 from .kind import Value
 from .rows import Layers, Rows
+from .sent import ROWS, Tiling
 from .weight import Array, Weight
 
 if TYPE_CHECKING:
@@ -242,6 +243,12 @@ class Lowering:
         Tokens of a tile, and the most columns of a slice.
     data : bool
         Whether the contents of all tensors are made; those of addresses always are.
+    tiling : {"address", "static", "dynamic"}
+        How experts read their weights.
+    expert_rows : int
+        Rows of a static tile of an expert.
+    routed : bool
+        Whether the experts of tokens are an input.
     weights : dict of str to array
         Contents of tensors by name.
     values : dict of str to Rows
@@ -274,6 +281,9 @@ class Lowering:
     rows: int
     columns: int
     data: bool
+    tiling: Tiling = "address"
+    expert_rows: int = ROWS
+    routed: bool = False
     weights: dict[str, Array] = field(default_factory=dict)
     values: dict[str, Rows] = field(default_factory=dict)
     first: Stream | None = None

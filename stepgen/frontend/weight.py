@@ -92,7 +92,7 @@ class Weight:
 
     def moved(self, shape: Sequence[int], how: Callable[[Array], Array]) -> Weight:
         """The same numbers, or some of them, in another order."""
-        return Weight(shape, self.element, lambda: np.ascontiguousarray(how(self.numbers())))
+        return Weight(shape, self.element, lambda: np.asarray(how(self.numbers()), order="C"))
 
     @property
     def T(self) -> Weight:

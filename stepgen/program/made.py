@@ -11,6 +11,8 @@ from ..hw.design.table import Design
 from ..ir.graph import Graph
 from . import inputs as program_inputs
 from . import models
+from .routing import Routing
+from .traces import Lengths
 
 if TYPE_CHECKING:
     from ..frontend.model import Model
@@ -92,12 +94,23 @@ def of_model(
     inputs: Path | Mapping[str, Any] | None = None,
     seed: int = 0,
     dims: Mapping[str, str] | None = None,
+    routing: Routing | None = None,
+    lengths: Lengths | None = None,
     draw: bool = True,
     tensors: bool = True,
 ) -> Program:
     """The program of a model, with its inputs completed; see `stepgen.program.models.lowered`."""
     lowered = models.lowered(
-        model, spec or name, settings or {}, inputs, seed, dims or {}, draw=draw, tensors=tensors
+        model,
+        spec or name,
+        settings or {},
+        inputs,
+        seed,
+        dims or {},
+        routing=routing,
+        lengths=lengths,
+        draw=draw,
+        tensors=tensors,
     )
     every = {**lowered.given, **lowered.drawn}
     return Program(lowered.graph, every, name, frozenset(lowered.given))

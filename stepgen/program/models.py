@@ -8,13 +8,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+import numpy as np
+
 from ..ir.errors import StepError
 from ..ir.graph import Graph
 from ..ir.where import placed
 from ..semantics.arrays import read
 from . import inputs as program_inputs
+from .routing import Routing, checked
 from .settings import bind
 from .settings import parameters as bound
+from .traces import Lengths
 
 if TYPE_CHECKING:
     from ..frontend import CompileLog, Decoder
@@ -78,15 +82,21 @@ def parameters(
     batch: int = 1,
     last: bool = False,
     filled: int | list[int] | None = None,
+    block: str | None = None,
+    layer: int = 0,
+    tiling: Literal["address", "static", "dynamic"] | None = None,
+    expert_rows: int = 16,
 ) -> dict[str, Any]:
     """The parameters of the program of a model, those of `stepgen.frontend.lower`.
 
     `filled` is the number of tokens in the caches before the run, or that of each request: by
-    default a half of them, of chunks a multiple of their tokens.
+    default a half of them, of chunks a multiple of their tokens. `block` is the part of the model
+    that the program is, of one `layer`; see `stepgen.frontend.block`.
     """
     return {
         **{"phase": phase, "element": element, "rows": rows, "columns": columns},
         **{"cache": cache, "tile": tile, "batch": batch, "last": last, "filled": filled},
+        **{"block": block, "layer": layer, "tiling": tiling, "expert_rows": expert_rows},
     }
 
 
@@ -103,6 +113,8 @@ def lowered(
     seed: int,
     dims: Mapping[str, str],
     *,
+    routing: Routing | None = None,
+    lengths: Lengths | None = None,
     draw: bool,
     tensors: bool,
 ) -> Lowered:
@@ -122,6 +134,10 @@ def lowered(
         Of drawn inputs.
     dims : mapping of str to str
         Extents of dynamic dims of drawn inputs, as texts: of T.
+    routing : int array of shape [tokens, top], optional
+        The experts of each token, for a block with experts.
+    lengths : int array of shape [requests], optional
+        Tokens in the caches of each request, for a model with attention.
     draw : bool
         Whether to draw those that are missing.
     tensors : bool
@@ -135,8 +151,13 @@ def lowered(
     from ..frontend import caches, drawing, lowering
     from ..frontend.kind import TOKENS
 
-    asked = parameters(**bind(parameters, settings, {}, spec))
+    model, asked = _part(model, parameters(**bind(parameters, settings, {}, spec)))
+    if lengths is not None:
+        _take_lengths(model, spec, asked, lengths)
     filled = asked.pop("filled")
+    route, scores = ({}, {}) if routing is None else _experts(model, spec, routing, seed)
+    asked["tiling"] = asked["tiling"] or ("address" if routing is None else "dynamic")
+    asked["routed"] = None if routing is None else len(routing)
     graph, weights = placed(spec, lambda: lowering.lower(model, **asked, data=tensors))
     sizes = lowering.sizes_of(
         model,
@@ -154,16 +175,86 @@ def lowered(
         own = program_inputs.load(inputs, graph) if isinstance(inputs, Path) else arrays
         program_inputs.check(graph, own)
         program_inputs.extents(graph, dims, own)
-        return Lowered(graph, weights | own, {})
+        return Lowered(graph, weights | own | route, scores)
     extents = program_inputs.extents(graph, dims, arrays)
-    tokens = extents.get(TOKENS) if sizes is None else sizes.tokens
+    tokens = asked["routed"] or extents.get(TOKENS) if sizes is None else sizes.tokens
     random = drawing.drawn(model, arrays, seed, tokens) if draw else {}
+    _check_count(model, spec, arrays, routing)
     found = lowering.fed(model, {**arrays, **random}, sizes, filled or 0)
     own = {name: found.pop(name) for name in arrays}
     if sizes is not None and tensors and draw:
         found |= caches.drawn(graph, sizes, filled or 0, seed)
     given = {name: array for name, array in weights.items() if name not in found}
-    return Lowered(graph, given | own, found)
+    return Lowered(graph, given | own | route, found | scores)
+
+
+def _part(model: Model, asked: dict[str, Any]) -> tuple[Model, dict[str, Any]]:
+    """The block that is asked for, and the other parameters."""
+    from ..frontend.passes.blocks import block
+
+    left = {name: value for name, value in asked.items() if name not in ("block", "layer")}
+    if asked["block"] is not None:
+        return block(model, asked["block"], asked["layer"]), left
+    if asked["layer"]:
+        raise StepError(f"{model.name}: layer={asked['layer']} is that of a block: add block=...")
+    return model, left
+
+
+def _take_lengths(model: Model, spec: str, asked: dict[str, Any], lengths: Lengths) -> None:
+    """Parameters of a batch of requests with so many tokens in their caches."""
+    from ..frontend import caches
+
+    if not caches.places(model):
+        raise StepError(f"{spec} has no attention, whose caches --lengths fills")
+    for name in ("batch", "filled"):
+        if asked[name] != parameters()[name]:
+            raise StepError(f"{spec} is given {name} twice, by --lengths and by --set {name}")
+    asked |= {"batch": len(lengths), "filled": [int(n) for n in lengths]}
+    if len(lengths) == 1:
+        asked["filled"] = int(lengths[0])
+    rows, most = int(lengths.max()) + 1, model.tokens[1]
+    if rows > most:
+        raise StepError(
+            f"{spec} takes {most} tokens at most, and request {int(lengths.argmax())} of --lengths "
+            f"has {rows} with the next one"
+        )
+    asked["cache"] = asked["cache"] or rows
+
+
+def _experts(
+    model: Model, spec: str, routing: Routing, seed: int
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The input streams of the experts of tokens, and of drawn scores."""
+    from ..frontend.kinds.experts import Experts
+    from ..frontend.sent import ROUTE, SCORES
+
+    found = [placed for placed in model.placed if isinstance(placed.op.kind, Experts)]
+    if len(found) != 1 or found[0].depth:
+        has = "has no experts" if not found else "has experts in several layers"
+        raise StepError(
+            f"{spec} {has}, and --routing is of one layer's: name a block with experts, as in "
+            "--set block=mlp"
+        )
+    kind, experts = found[0].op.kind, found[0].given.weights["gate"][0]
+    assert isinstance(kind, Experts)
+    checked(spec, routing, tokens=len(routing), experts=experts, top=kind.top)
+    model.check_tokens(len(routing))
+    route = np.zeros((len(routing), experts), np.bool_)
+    np.put_along_axis(route, routing, True, axis=1)
+    rng = np.random.default_rng([seed, len(routing)])
+    scores = rng.dirichlet(np.full(kind.top, 4.0), (len(routing), 1)).astype(np.float32)
+    return {ROUTE: route}, {SCORES: scores}
+
+
+def _check_count(
+    model: Model, spec: str, arrays: Mapping[str, Any], routing: Routing | None
+) -> None:
+    """Check that inputs have as many tokens as a routing."""
+    for name, array in arrays.items():
+        if routing is not None and len(model.taken(name, array)) != len(routing):
+            raise StepError(
+                f"{spec}: --routing has {len(routing)} tokens, and {name} has {len(array)}"
+            )
 
 
 def compiled(
@@ -191,8 +282,9 @@ def compiled(
     """
     from ..frontend import compiled, lowering
 
-    asked = parameters(**bind(parameters, settings, {}, spec))
+    model, asked = _part(model, parameters(**bind(parameters, settings, {}, spec)))
     filled = asked.pop("filled")
+    asked["tiling"] = asked["tiling"] or "address"
     made = placed(spec, lambda: lowering.lowered(model, **asked, data=False))
     return compiled.log_of(model, made, design_of(made.graph), filled)
 
@@ -217,7 +309,9 @@ def decoder(model: Model, spec: str, settings: Mapping[str, str], lanes: int) ->
     """
     from ..frontend import Decoder, lowering
 
-    asked = parameters(**bind(parameters, settings, {}, spec))
+    model, asked = _part(model, parameters(**bind(parameters, settings, {}, spec)))
+    for name in ("tiling", "expert_rows"):  # experts of texts are read by address
+        del asked[name]
     phase = lowering.phase_of(model, asked.pop("phase"))
     if phase == "stream":
         raise StepError(f"{spec} takes all tokens in one run: give them by --inputs, not by --ids")

@@ -48,7 +48,7 @@ def load(
     dims: Mapping[str, str] | None = None,
     draw: bool = True,
     tensors: bool = True,
-    made: tuple[Any, str, dict[str, str]] | None = None,
+    made: tuple[Any, str, dict[str, str], dict[str, Any]] | None = None,
 ) -> Program:
     """Find a program, build it, and complete its inputs.
 
@@ -89,8 +89,8 @@ def load(
     StepError
         If there is no such program, or it can't be built.
     """
-    traces = {"routing": routing, "lengths": lengths}
-    traces = {what: trace for what, trace in traces.items() if trace is not None}
+    both = {"routing": routing, "lengths": lengths}
+    traces: dict[str, Any] = {what: trace for what, trace in both.items() if trace is not None}
 
     more: Any = {"inputs": inputs, "seed": seed, "dims": dims, "draw": draw, "tensors": tensors}
     with contextlib.redirect_stdout(sys.stderr):  # stdout belongs to the command
@@ -101,16 +101,16 @@ def load(
         folder = design_folder.read(place)
         return of_graph(folder.graph, folder.inputs, spec, design=folder.manifest.design, **more)
     if models.is_model(spec):
-        _take_nothing(spec, "model", {}, traces)
-        return of_model(models.load(spec), Path(spec).name, settings, spec=spec, **more)
+        model = models.load(spec)
+        return of_model(model, Path(spec).name, settings, spec=spec, **traces, **more)
     if spec.endswith(".json"):
         _take_nothing(spec, "graph", settings or {}, traces)
         return of_graph(text.load(spec), {}, Path(spec).name, **more)
-    found, name, others = made or called(
+    found, name, others, left = made or called(
         spec, settings or {}, traces, models.settings(), seed=seed, data=tensors
     )
     if models.is_made(found):
-        return of_model(found, name, others, **more)
+        return of_model(found, name, others, **left, **more)
     graph, own = _split(found, name)
     return of_graph(graph, own, name, **more)
 
@@ -143,7 +143,7 @@ def call(
     StepError
         If there is no such function, or it fails.
     """
-    made, name, _ = called(spec, settings, traces or {}, (), seed=seed, data=data)
+    made, name, *_ = called(spec, settings, traces or {}, (), seed=seed, data=data)
     return made, name
 
 
@@ -181,7 +181,7 @@ def model_of(
     if models.is_model(spec):
         return models.load(spec), dict(settings)
     if folder_of(spec) is None and not spec.endswith(".json"):
-        made, name, others = called(spec, settings, {}, models.settings(), seed=seed)
+        made, name, others, _ = called(spec, settings, {}, models.settings(), seed=seed)
         if models.is_made(made):
             return made, others
         spec = f"{name}, which returns {type(made).__name__}"
@@ -199,8 +199,8 @@ def called(
     *,
     seed: int = 0,
     data: bool = True,
-) -> tuple[Any, str, dict[str, str]]:
-    """As `call`; the settings of these others names are given back for the program of a model."""
+) -> tuple[Any, str, dict[str, str], dict[str, Any]]:
+    """As `call`; settings of these other names, and traces, are left for the program of a model."""
     path, function_name = _locate(spec)
     name = f"{path.name}:{function_name}"
     with contextlib.redirect_stdout(sys.stderr):
@@ -212,11 +212,12 @@ def called(
         if "data" in known and not data:
             given["data"] = False
         for what in traces:
-            if what not in known:
-                raise StepError(f"{name} takes no {what}: it has no parameter of that name")
             if what in settings:
                 raise StepError(f"{name} is given {what} twice, by --{what} and by --set {what}")
-        given |= traces
+        given |= {what: trace for what, trace in traces.items() if what in known}
+        unknown = {what: trace for what, trace in traces.items() if what not in known}
+        if unknown and not others:
+            raise _takes_no(name, unknown)
         left = {k: text for k, text in settings.items() if k in others and k not in known}
         own = {k: text for k, text in settings.items() if k not in left}
         arguments = bind(function, own, given, name)
@@ -226,9 +227,17 @@ def called(
             raise
         except (Exception, SystemExit) as error:
             raise _failure(error, path, f"{name} can't be built") from error
-    if left and not models.is_made(made):
-        bind(function, left, arguments, name)
-    return made, name, left
+    if not models.is_made(made):
+        if unknown:
+            raise _takes_no(name, unknown)
+        if left:
+            bind(function, left, arguments, name)
+    return made, name, left, unknown
+
+
+def _takes_no(name: str, traces: Collection[str]) -> StepError:
+    what = next(iter(traces))
+    return StepError(f"{name} takes no {what}: it has no parameter of that name")
 
 
 def find(spec: str) -> Callable[..., Any]:

@@ -82,6 +82,42 @@ def test_what_each_operation_becomes(stepgen, here) -> None:
     assert cycles == 2 * 8 * 16 // 8
 
 
+def _experts() -> Any:
+    """A layer of 3 experts."""
+    rng, b = np.random.default_rng(0), Builder("moe")
+    shapes = [(8, 3), (3, 8, 4), (3, 8, 4), (3, 4, 8)]
+    return b.model(b.experts(b.input("x", 8), *(rng.normal(size=s) for s in shapes), top=2))
+
+
+def test_experts_and_lengths_of_traces(stepgen, here, llama) -> None:
+    save(_experts(), "moe.stepgen")
+    np.save("routing.npy", [[0, 1], [1, 0], [0, 1], [1, 0]])
+    off_chip = {}
+    for how in ("--set tiling=address", "--set tiling=static --set expert_rows=2", ""):
+        line = f"metrics moe.stepgen --set block=experts --routing routing.npy {how} --json"
+        off_chip[how] = stepgen(line).json["numbers"]["traffic"]
+    assert [*off_chip.values()] == [4 * 2 * 192, 2 * 2 * 192, 2 * 192]
+    multiplexed = stepgen(
+        "show moe.stepgen --routing routing.npy --transform time_multiplex:regions=1"
+    )
+    assert multiplexed.code == 0
+    assert "eager_merge" in multiplexed.out
+    stepgen("import llama -o m.stepgen")
+    np.save("lengths.npy", [3, 9, 0])
+    attention = "show m.stepgen --set block=self_attn"
+    shown = stepgen(f"{attention} --lengths lengths.npy").out
+    assert shown == stepgen(f"{attention} --set batch=3 --set cache=10 --set filled=3,9,0").out
+    assert "Stream[address 1x2; 1, 3, 2]" in shown
+
+
+@pytest.mark.slow
+def test_experts_by_tiles_as_a_circuit(stepgen, here) -> None:
+    save(_experts(), "moe.stepgen")
+    np.save("routing.npy", [[0, 1], [1, 2], [0, 1]])
+    line = "test moe.stepgen --routing routing.npy --lanes 2 --driver cpp --json"
+    assert stepgen(line).json["good"]
+
+
 def test_the_program_of_a_model_is_shown(stepgen, here, llama) -> None:
     """Nothing is drawn for it, not even ids."""
     stepgen("import llama -o m.stepgen")
@@ -170,6 +206,17 @@ def test_a_text_is_tested_on_one_memory(stepgen, here) -> None:
         ),
         ("show m.stepgen --set cache=0", "needs cache to be an integer of at least 1, not '0'"),
         ("run m.stepgen --golden --set cache=1", "has no parameter 'cache', it has none here"),
+        ("time m.stepgen --set block=foo", "llama has no block 'foo', it has"),
+        ("time m.stepgen --set layer=2", "layer=2 is that of a block: add block=..."),
+        ("time m.stepgen --set block=mlp --set layer=4", "layers 0 to 3, so layer can't be 4"),
+        ("time m.stepgen --routing few.csv", "has no experts, and --routing is of one layer's"),
+        ("time m.stepgen --lengths far.npy", "takes 32 tokens at most, and request 1 of --lengths"),
+        (
+            "time moe.stepgen --routing far.csv",
+            "it sends token 0 to expert 3, of the experts 0 to 2",
+        ),
+        ("time moe.stepgen --routing few.csv --inputs x.npz", "has 1 tokens, and x has 2"),
+        ("time mlp.stepgen --lengths far.npy", "has no attention, whose caches --lengths fills"),
         ("show p.py:layer --compiled", "--compiled is for models"),
         ("show m.stepgen --compiled --svg x.svg", "--compiled prints units, and --svg and --dot"),
         ("show m.stepgen --compiled --design", "--compiled those of operations: leave one"),
@@ -216,6 +263,10 @@ def test_bad_input_is_one_sentence(stepgen, here, llama, line, sentence) -> None
     (here / "junk.stepgen").write_bytes(b"junk")
     (here / "llama" / "model.safetensors").rename(here / "weights.stepgen")
     np.save("far.npy", np.array([1, 40]))
+    save(_experts(), "moe.stepgen")
+    (here / "few.csv").write_text("0,1\n")
+    (here / "far.csv").write_text("0,3\n")
+    np.savez("x.npz", x=np.zeros((2, 8)))
     np.save("long.npy", np.zeros(33, int))
     np.save("square.npy", np.zeros((2, 2), int))
     np.save("half.npy", np.array([0.5]))

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from ...functions.bases import Unary
-from ...ir.dtypes import ElementType
+from ...ir.dtypes import ElementType, f32
 from ...ir.fn import fn
 from ...ir.function import Function
 from ...ir.stream import Stream
 from ..kind import Kind, Operands, Value
 from ..rows import Rows
 from ..run import Step
+from ..sent import given, sent
 from ..site import Site
 from ..weight import Array, Weight
 
@@ -43,10 +45,10 @@ class Chosen:
     count: int
 
     @classmethod
-    def of(cls, at: Site, logits: Stream, top: int, gate: Weight) -> Chosen:
-        """Those with the largest logits."""
+    def of(cls, at: Site, route: Stream, top: int, gate: Weight) -> Chosen:
+        """Those that selectors name."""
         every, width, hidden = gate.shape[-3:]
-        expert = logits.map(fn.top_k(top)).flat_map(fn.tile_addresses(1), rank=1)
+        expert = route.flat_map(fn.tile_addresses(1), rank=1)
         number, layers = expert, at.lowering.layers
         if layers is not None:
             first = layers.number.map(fn.scale(every))
@@ -130,23 +132,40 @@ class Experts(Kind):
     def lower(  # type: ignore[override]
         self, at: Site, x: Rows, router: Weight, gate: Weight, up: Weight, down: Weight
     ) -> Rows:
-        """Expert e of layer l is number ``l * experts + e``, by which its weights are read.
-
-        Each token reads those of its experts, tile by tile of their hidden columns.
-        """
-        at.because(f"a token reads its {self.top} experts by address")
-        x = x.whole()
+        """By address, or by tiles of the tokens of an expert; see `sent`."""
+        x, lowering = x.whole(), at.lowering
         factor = one_by_one(at, at.factor(x.stream))
-        logits = one_by_one(at, at.columns("router", router, x).whole().stream)
-        chosen = Chosen.of(at, logits, self.top, gate)
-        factor = chosen.repeated(factor)
-        gated = factor.map(fn.matmul(transpose=True), chosen.tiles("gate", gate.T)).map(self.fn)
-        upped = factor.map(fn.matmul(transpose=True), chosen.tiles("up", up.T))
-        both = at.factor(gated.map(fn.mul(), upped))
-        made = both.accum(fn.matmul(), chosen.tiles("down", down), rank=1)
-        share = self._shares(logits).flat_map(fn.retile_streamify("col"), rank=1)
-        total = made.map(fn.mul(), share).accum(fn.add(), rank=1)
-        return Rows(together(at, total))
+        if lowering.routed:
+            route, shares = given(at, factor, gate.shape[-3], self.top)
+        else:
+            logits = one_by_one(at, at.columns("router", router, x).whole().stream)
+            route, shares = logits.map(fn.top_k(self.top)), self._shares(logits)
+        weights = {"gate": gate.T, "up": up.T, "down": down}
+        if lowering.tiling == "address":
+            at.because(f"a token reads its {self.top} experts by address")
+            chosen = Chosen.of(at, route, self.top, gate)
+            tiles = {role: chosen.tiles(role, every) for role, every in weights.items()}
+            made = self._expert(at, chosen.repeated(factor), tiles)
+        else:
+            rows = (
+                f"of {lowering.expert_rows} tokens" if lowering.tiling == "static" else "its tokens"
+            )
+            at.because(f"an expert reads its weights once for {rows}")
+            made = sent(at, factor, route, weights, partial(self._expert, at))
+        share = shares.flat_map(fn.retile_streamify("col"), rank=1)
+        return Rows(together(at, made.map(fn.mul(), share).accum(fn.add(), rank=1)))
+
+    def _expert(self, at: Site, rows: Stream, weights: dict[str, Stream]) -> Stream:
+        """What an expert makes of tiles of rows, one for each tile of its weights.
+
+        Expert e of layer l is number ``l * experts + e``, by which its weights are read.
+        """
+        gated = rows.map(fn.matmul(transpose=True), weights["gate"]).map(self.fn)
+        upped = rows.map(fn.matmul(transpose=True), weights["up"])
+        # Branches of experts have conversions of their own, so they stay alike.
+        both = gated.map(fn.mul(), upped)
+        both = both if at.lowering.element == f32 else both.map(fn.convert(at.lowering.element))
+        return both.accum(fn.matmul(), weights["down"], rank=1)
 
     def _shares(self, logits: Stream) -> Stream:
         """The p of the chosen experts, in the order of their numbers."""

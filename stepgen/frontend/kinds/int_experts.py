@@ -122,10 +122,12 @@ class IntExperts(Experts, Form):
         self, at: Site, x: Rows, router: Weight, gate: Weight, up: Weight, down: Weight
     ) -> Rows:
         """As of experts; the chosen ones are read by their numbers."""
+        if at.lowering.routed or at.lowering.tiling != "address":
+            at.fail("experts of integers go by address, and choose by themselves")
         at.because(f"a token reads its {self.top} experts by address")
         value, x = at.inputs[0], x.whole()
         logits = one_by_one(at, at.columns("router", router, x, int8).whole().stream)
-        read = Chosen.of(at, logits, self.top, gate)
+        read = Chosen.of(at, logits.map(fn.top_k(self.top)), self.top, gate)
         rows = read.repeated(one_by_one(at, x.stream))
         gated = rows.map(fn.matmul(transpose=True), read.tiles("gate", gate.T, int8))
         upped = rows.map(fn.matmul(transpose=True), read.tiles("up", up.T, int8))
