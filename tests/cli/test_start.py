@@ -111,3 +111,32 @@ def test_no_warning_about_a_circuit_whose_elaboration_failed(tmp_path) -> None:
     assert done.stderr.splitlines()[1:] == [
         "stepgen: there is not enough memory for this program with these settings"
     ]
+
+
+HEAVY = {"amaranth", "matplotlib", "networkx", "numba", "rich", "sympy", "wasmtime"}
+"""Libraries that take a while to load."""
+LOADED = """
+import sys
+from stepgen.cli import main
+try:
+    main(sys.argv[1:])
+finally:
+    print(*sorted({name.split(".")[0] for name in sys.modules}))
+"""
+
+
+@pytest.mark.parametrize(
+    ("words", "used"),
+    [
+        ("--help", set()),
+        ("show --help", set()),
+        ("show gelu", {"networkx", "rich"}),
+        ("metrics gelu", {"rich"}),
+        ("simulate gelu", {"networkx", "numba", "rich"}),
+    ],
+)
+def test_a_command_loads_what_it_uses(words, used) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", LOADED, *words.split()], capture_output=True, text=True, check=True
+    )
+    assert HEAVY & set(done.stdout.splitlines()[-1].split()) == used

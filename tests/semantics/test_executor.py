@@ -243,7 +243,7 @@ def test_measure_finds_an_expression_that_does_not_give_what_was_counted() -> No
     result = run(g, {"x": [1, 2, 3]})
     assert {str(symbol): n for symbol, n in measure(g, result).items()} == {"N": 3}
     result.streams["reshape_0.0"] = result.streams["reshape_0.0"][2:]
-    with pytest.raises(sg.StepError, match=r"reshape_0\.0: ceiling\(N/2\) is 2 .* there are 1"):
+    with pytest.raises(sg.StepError, match=r"reshape_0\.0: ceil\(N/2\) is 2 .* there are 1"):
         measure(g, result)
 
 
