@@ -154,6 +154,7 @@ def test_a_missing_file_is_told(tmp_path: Path) -> None:
         ("T**65", "degree 64 at most"),
         ("((T**8)**8)**8", "degree 64 at most"),
         ("*".join(["T"] * 65), "degree 64, not more"),
+        (f"(T + {' + '.join(f'ceil(T/{n})' for n in range(2, 9))})**30", "at most 10000 terms"),
         ("+".join(["T"] * 20_000), "at most 10000 characters, not 39999"),
         ("+".join(["T"] * 4_999), "is no extent of a dim"),
         ("-" * 60 + "T", "50 operations deep"),
