@@ -13,6 +13,7 @@ from fractions import Fraction
 from functools import cache, cached_property
 from math import ceil, gcd, lcm
 from numbers import Rational
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 from stepgen.ir.expr_text import for_sympy, natural, order, text
@@ -237,6 +238,8 @@ class Expr:
         )
         if len(counts) == 1:
             number = counts[0]  # with its sign
+        if number == 1 and not set.intersection(*(set(map(itemgetter(0), m)) for m in self.terms)):
+            return 1, (), self
         powers = [dict(monomial) for monomial in self.terms]
         low = {atom: min(one.get(atom, 0) for one in powers) for atom in powers[0]}
         common = {atom: power for atom, power in low.items() if power > 0}

@@ -39,6 +39,8 @@ class Graph:
         In the order in which they were made: producers first, except along feedback.
     tensors : dict of str to Tensor
         Off-chip tensors by name.
+    users : dict of str to list of Node
+        Nodes that use each tensor.
     feedbacks : list of Feedback
         Edges that close a cycle.
     symbols : Symbols
@@ -54,6 +56,7 @@ class Graph:
         self.name = identifier(name, f"the name of the graph at {user_line()}")
         self.nodes: list[Node] = []
         self.tensors: dict[str, Tensor] = {}
+        self.users: dict[str, list[Node]] = {}
         self.feedbacks: list[Feedback] = []
         self.symbols = Symbols()
         self.routings: dict[Stream, Routing] = {}
@@ -282,6 +285,8 @@ class Graph:
             s: out.routing for s, out in zip(node.outputs, outs, strict=True) if out.routing
         }
         self.nodes.append(node)
+        if "tensor" in node.attrs:
+            self.users.setdefault(node.attrs["tensor"], []).append(node)
         self._names[node.name] = node
         return node
 

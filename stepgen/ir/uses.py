@@ -88,10 +88,8 @@ def check_order(call: Call) -> None:
     StepError
         If one of them is a linear store.
     """
-    tensor, face = call.attrs.get("tensor"), operators()[call.op]
-    for node in call.graph.nodes if tensor is not None else ():
-        if node.attrs.get("tensor") != tensor:
-            continue
+    tensor, face = call.attrs.get("tensor", ""), operators()[call.op]
+    for node in call.graph.users.get(tensor, ()):
         if face.writes_unnoticed or node.face.writes_unnoticed:
             call.fail(
                 f"{node.name} at {node.where} uses tensor {tensor} too, and their order is "
