@@ -316,9 +316,12 @@ class TileProgram(Program):
         return sg.reassemble([p.fifo(300) for p in parts], sel.fifo(300), rank=0, order="arrival")
 
     def step_span(self, x: Stream, name: str) -> Stream:
+        self.shortest = self.number(0, 1)
+        positive = self.shortest > 0
         ranges = self.input(name, sg.address[1, 2], self.lengths())
+        self.shortest = 0
         self.keep(x, f"{name}_x")
-        addresses = ranges.flat_map(sg.fn.span(self.pick(None, 4)), rank=1)
+        addresses = ranges.flat_map(sg.fn.span(self.pick(None, 4), positive), rank=1)
         self.graph.output(addresses, f"{name}_addresses")
         return self.look_up(addresses, name)
 

@@ -164,8 +164,12 @@ class _OfRanges(Cut, abstract=True):
     most: int | None = None
 
     reads_numbers: ClassVar[bool] = True
-    least: ClassVar[int] = 1
     makes: ClassVar[Literal["all", "first", "last"]]
+
+    @property
+    def least(self) -> int:
+        """The shortest range."""
+        return 1
 
     def __post_init__(self) -> None:
         if self.most is not None and self.most < 1:
@@ -205,28 +209,44 @@ class _OfRanges(Cut, abstract=True):
     def cut_units(self, lanes: int, x: Stream, rank: int) -> Sequence[span.Span]:
         """One unit, which counts."""
         length, _ = x.node.graph.span(x)
-        return (span.Span(self.makes, length.bound),)
+        positive = self.makes == "all" and not length.may_be_empty
+        return (span.Span(self.makes, length.bound, positive),)
 
 
 @dataclass(frozen=True)
 class Span(_OfRanges):
     """FlatMap only: ``(start, length)`` becomes the addresses start .. start+length-1.
 
-    A range of length 0 gives an empty group. Streams made from the same ranges have the same dims.
+    A range of length 0 gives an empty group, unless `positive`. Streams made from the same ranges
+    have the same dims.
 
     Parameters
     ----------
     most : int, optional
         Length of the longest range. Memory on chip that holds something for each address needs it;
         it is given where ranges are used first. A longer one ends the run with an error.
+    positive : bool
+        Whether each range has a length of at least 1. It is given where ranges are used first. An
+        empty one ends the run with an error.
     """
 
-    least: ClassVar[int] = 0
+    positive: bool = False
+
     makes: ClassVar = "all"
+
+    @property
+    def least(self) -> int:
+        """The shortest range."""
+        return int(self.positive)
 
     def stream(self, call: Call, rank: int, element: DataType) -> Pieces:
         """``[1, L]`` scalars; L is ragged unless there is only one range."""
-        _, length, total = self.length(call, rank)
+        ranges, length, total = self.length(call, rank)
+        if self.positive and length.may_be_empty:
+            call.fail(
+                f"{self} takes ranges of at least 1, but where {ranges.name} was used before they "
+                f"may be empty"
+            )
         return Pieces((static(1), length), SCALAR, total)
 
     def cuts_into(self) -> Parts:

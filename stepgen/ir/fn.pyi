@@ -875,16 +875,20 @@ class Functions:
         StepError
             Where it is applied, if it does not take such elements.
         """
-    def span(self, most: int | None = None) -> Function:
+    def span(self, most: int | None = None, positive: bool = False) -> Function:
         """FlatMap only: ``(start, length)`` becomes the addresses start .. start+length-1.
 
-        A range of length 0 gives an empty group. Streams made from the same ranges have the same dims.
+        A range of length 0 gives an empty group, unless `positive`. Streams made from the same ranges
+        have the same dims.
 
         Parameters
         ----------
         most : int, optional
             Length of the longest range. Memory on chip that holds something for each address needs it;
             it is given where ranges are used first. A longer one ends the run with an error.
+        positive : bool
+            Whether each range has a length of at least 1. It is given where ranges are used first. An
+            empty one ends the run with an error.
 
         Returns
         -------

@@ -42,7 +42,7 @@ def through(nested, depth, change):
 def test_what_a_range_becomes(seed, makes):
     draw = Draw([seed, MAKES.index(makes)])
     bits, rank, most = draw.one((4, 5, 32)), draw.one((0, 1, 2)), draw.one((None, 1, 3, 9))
-    unit = Span(makes, most)
+    unit = Span(makes, most, draw.one((False, True)))
 
     def drawn():
         longest = min(unit.longest(bits), draw.one((1, 2, 9)))
@@ -79,11 +79,15 @@ def test_a_range_that_is_too_long_stops_the_unit(makes, most, length, wrong):
             predict(design, stream)
 
 
-@pytest.mark.parametrize("makes", MAKES)
-def test_an_empty_range_stops_what_needs_an_address(makes):
-    unit, out = Span(makes), outputs(makes, 4, 0)
+@pytest.mark.parametrize(("makes", "positive"), [*((m, False) for m in MAKES), ("all", True)])
+def test_an_empty_range_stops_what_needs_an_address(makes, positive):
+    unit, out = Span(makes, None, positive), outputs(makes, 4, 0)
     design = lone(unit, [Channel("x", 2, 4, 0)], [Channel("y", **out)])
-    assert raises_error(design, {"s_x": beats([([3, 0], 0)], 2, np.uint64)}) is (makes != "all")
+    stream = {"s_x": beats([([3, 0], 0)], 2, np.uint64)}
+    assert raises_error(design, stream) is (positive or makes != "all")
+    if positive:
+        with pytest.raises(Fault, match="dut gets a range of 0 addresses, and takes 1 to 14"):
+            predict(design, stream)
 
 
 @pytest.mark.parametrize(

@@ -361,7 +361,17 @@ MISTAKES: list[tuple[Callable[[], object], str]] = [
     ),
     (
         lambda: _at(_g(), 4).flat_map(fn.span(), rank=1),
-        "flat_map: span() needs ranges (address 1x2: start and length), not Stream[address 1x1; 4]",
+        "flat_map: span(positive=False) needs ranges (address 1x2: start and length), not "
+        "Stream[address 1x1; 4]",
+    ),
+    (
+        lambda: [
+            x.flat_map(f, rank=1)
+            for x in [_g().input("x", sg.address[1, 2], (4,))]
+            for f in (fn.span(), fn.span(positive=True))
+        ],
+        "flat_map: span(positive=True) takes ranges of at least 1, but where x.0 was used before "
+        "they may be empty",
     ),
     (
         lambda: _x(_g(), 4, tile=sg.address[1, 2]).flat_map(fn.span_last(), rank=0),

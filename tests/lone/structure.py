@@ -116,7 +116,7 @@ def one_hot(draw: Draw) -> Case:
 
 def span(draw: Draw) -> Case:
     makes, most = draw.one(("all", "first", "last", "end")), draw.one((1, 2, 5))
-    params = Span(makes, most)
+    params = Span(makes, most, draw.one((False, True)))
     nested = draw.nested(
         [OUTER, OUTER], lambda: draw.rng.integers(params.least, most + 1, 2).astype(np.uint64)
     )

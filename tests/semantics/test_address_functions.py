@@ -114,6 +114,20 @@ def test_lengths_are_one_symbol() -> None:
     assert (alone.shape[1].kind, alone.totals[0]) == ("dynamic", alone.shape[1].expr)
 
 
+def test_ranges_that_are_not_empty_need_no_guard() -> None:
+    """Their length is at least 1, so a fold over it has no empty chunk, nor its tile no rows."""
+    g = sg.Graph()
+    x = g.input("x", RANGE, (3,))
+    keys = g.tensor("keys", (32, 8), sg.bf16)
+    at = x.flat_map(sg.fn.span(6, positive=True), rank=1)
+    assert not at.shape[1].may_be_empty
+    rows = sg.random_offchip_load(at, keys, tile=(1, 8)).accum(sg.fn.retile_row(), rank=1)
+    assert isinstance(rows.dtype, sg.Tile)
+    assert (rows.dtype.rows.bound, rows.dtype.rows.may_be_empty) == (6, False)
+    again = x.flat_map(sg.fn.span(6), rank=1)
+    assert again.shape == at.shape
+
+
 @few
 @given(st.data())
 def test_the_first_of_a_span_is_told_from_the_others(data: st.DataObject) -> None:
@@ -267,6 +281,7 @@ def test_count(data: st.DataObject) -> None:
         (sg.fn.tile_addresses(2), sg.Selector(3), [0, 0, 0], "one with 0 of 3 bits set"),
         (sg.fn.span_last(), RANGE, [[5, 0]], "ranges of at least 1, but that at 5 is 0"),
         (sg.fn.span_end(), RANGE, [[5, 0]], "ranges of at least 1, but that at 5 is 0"),
+        (sg.fn.span(None, True), RANGE, [[5, 0]], "ranges of at least 1, but that at 5 is 0"),
         (sg.fn.span(3), RANGE, [[5, 4]], "takes ranges of at most 3, but that at 5 is 4 long"),
         (sg.fn.span(), RANGE, [[2**63, 2**63 + 1]], "past all addresses"),
         (sg.fn.span_end(), RANGE, [[2**63, 2**63 + 1]], "past all addresses"),

@@ -224,13 +224,14 @@ class Addressed(Bounded):
     def step_span(self, x: Stream, name: str) -> Stream:
         """Tiles of ranges of addresses; the first or the last of each may go another way."""
         which = self.pick(None, sg.fn.span_first, sg.fn.span_last)
-        most, least = self.number(1, 6), 0 if which is None else 1
+        positive = which is not None or self.number(0, 1) == 1
+        most, least = self.number(1, 6), int(positive)
         self.ranges[name] = range(least, most + 1)
         ranges = self.beside(name, sg.address[1, 2], x)
         bound = self.pick(None, most)
         rows, columns, element = self.number(1, 2), self.columns(), self.pick(*SUMMED)
         tensor = self.graph.tensor(f"{name}_table", (rows * 2 * most, columns), element)
-        at = ranges.flat_map(sg.fn.span(bound), rank=1)
+        at = ranges.flat_map(sg.fn.span(bound, positive and self.number(0, 1) == 1), rank=1)
         self.graph.output(x, f"{name}_x")
         tiles = sg.random_offchip_load(at, tensor, tile=(rows, columns))
         if which is None:

@@ -28,10 +28,13 @@ class Span(UnitParams):
         or for the last one; or the last address alone.
     most : int or None
         Length of the longest range; None for whatever the wires carry.
+    positive : bool
+        Whether a range of "all" has at least one address, as the others have.
     """
 
     makes: Literal["all", "first", "last", "end"]
     most: int | None = None
+    positive: bool = False
 
     kind: ClassVar = "span"
     inputs: ClassVar = ("x",)
@@ -45,7 +48,7 @@ class Span(UnitParams):
     @property
     def least(self) -> int:
         """Length of the shortest range."""
-        return 0 if self.makes == "all" else 1
+        return int(self.positive or self.makes != "all")
 
     def longest(self, bits: int) -> int:
         """Length of the longest range, on wires of so many bits."""

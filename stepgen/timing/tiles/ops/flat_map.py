@@ -48,7 +48,7 @@ NO_FLAGS = 0
 BY_ROWS, BY_COLS, BY_TYPE, OF_SELECTOR, OF_ADDRESS = range(5)
 OF_RANGE, FIRST_OF_RANGE, LAST_OF_RANGE, BITS_SET = range(5, 9)
 """`BY_TYPE` is for functions of users' own: `count` is the address of a table of `cutting`. Of
-`BY_COLS` it is the columns of a piece."""
+`BY_COLS` it is the columns of a piece, of ranges the least length."""
 
 
 @helper
@@ -112,8 +112,8 @@ def piece(M: Memory, a: int, x: int, i: int) -> int:
 def misfit(M: Memory, a: int, x: int) -> bool:
     """Whether the function does not accept an element."""
     kind = M[a + P.kind]
-    if kind in (FIRST_OF_RANGE, LAST_OF_RANGE):
-        return pieces(M, a, x) == 0
+    if kind in (OF_RANGE, FIRST_OF_RANGE, LAST_OF_RANGE):
+        return pieces(M, a, x) < M[a + P.count]
     if kind == BY_TYPE:
         return entry(M, M[a + P.count], x) == NONE
     if kind == OF_SELECTOR:
@@ -193,6 +193,8 @@ def build(node: Node, to: Program) -> None:
     count = to.reserve(by_type(node)) if kind == BY_TYPE else parameters.get("count", 0)
     if kind == BY_COLS:
         count = parameters.get("c", 1)
+    if kind in (OF_RANGE, FIRST_OF_RANGE, LAST_OF_RANGE):
+        count = int(parameters.get("positive", True))
     if kind == BITS_SET:
         assert isinstance(stream.dtype, Selector)
         count = stream.dtype.n
