@@ -37,7 +37,7 @@ class TileProgram(Program):
             if dtype.cols == 2:
                 length = self.number(self.shortest, 4)
                 return np.array([[self.number(0, TILES - 4), length]])
-            return np.array([[self.number(0, self.longest)]])
+            return np.array([[self.number(self.shortest, self.longest)]])
         if dtype.element in (sg.bf16, sg.f32):
             size = (self.extent(dtype.rows), self.extent(dtype.cols))
             number = np.float32 if dtype.element is sg.f32 else ml_dtypes.bfloat16
@@ -319,6 +319,13 @@ class TileProgram(Program):
         self.shortest = self.number(0, 1)
         positive = self.shortest > 0
         ranges = self.input(name, sg.address[1, 2], self.lengths())
+        if self.number(0, 1):
+            self.longest = 4
+            start = self.beside(f"{name}_start", sg.address[1, 1], ranges)
+            length = self.beside(f"{name}_length", sg.address[1, 1], ranges)
+            self.graph.output(ranges, f"{name}_ranges")
+            ranges = start.map(sg.fn.as_range(), length)
+            self.longest = TILES - 1
         self.shortest = 0
         self.keep(x, f"{name}_x")
         addresses = ranges.flat_map(sg.fn.span(self.pick(None, 4), positive), rank=1)

@@ -10,6 +10,7 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from stepgen.functions.bases import SCALAR
+from stepgen.hw.units.calculate import params as calculate
 from stepgen.hw.units.one_hot import params as one_hot
 from stepgen.hw.units.span import params as span
 from stepgen.hw.units.tile_addresses import params as tile_addresses
@@ -193,8 +194,8 @@ class _OfRanges(Cut, abstract=True):
         if self.most is not None and length.bound != self.most:
             known = "any length" if length.bound is None else f"at most {length.bound}"
             call.fail(
-                f"{self} takes ranges of at most {self.most}, but where {ranges.name} was used "
-                f"before they have {known}"
+                f"{self} takes ranges of at most {self.most}, but where the lengths of "
+                f"{ranges.name} were used before they have {known}"
             )
         return ranges, length, total
 
@@ -217,8 +218,9 @@ class _OfRanges(Cut, abstract=True):
 class Span(_OfRanges):
     """FlatMap only: ``(start, length)`` becomes the addresses start .. start+length-1.
 
-    A range of length 0 gives an empty group, unless `positive`. Streams made from the same ranges
-    have the same dims.
+    A range of length 0 gives an empty group, unless `positive`. Streams made from ranges of the
+    same lengths have the same dims: the same ranges, also repeated alike, or those that `as_range`
+    makes of the same lengths.
 
     Parameters
     ----------
@@ -244,8 +246,8 @@ class Span(_OfRanges):
         ranges, length, total = self.length(call, rank)
         if self.positive and length.may_be_empty:
             call.fail(
-                f"{self} takes ranges of at least 1, but where {ranges.name} was used before they "
-                f"may be empty"
+                f"{self} takes ranges of at least 1, but where the lengths of {ranges.name} were "
+                f"used before they may be empty"
             )
         return Pieces((static(1), length), SCALAR, total)
 
@@ -257,6 +259,41 @@ class Span(_OfRanges):
         """As many scalars as the range is long."""
         start, length = self.range_of(element)
         return [np.full((1, 1), start + i, at.dtype) for i in range(length)]
+
+
+@dataclass(frozen=True)
+class AsRange(Mapped):
+    """Addresses start and length -> the range ``(start, length)``.
+
+    Ranges of the same lengths give `span` the same dims, wherever they start, such as those of a
+    cache of keys and of one of values.
+    """
+
+    arity: ClassVar[int] = 2
+    elements: ClassVar = (address,)
+    length_operand: ClassVar = 1
+
+    def tile(self, call: Call, *tiles: Tile) -> Tile:
+        """A range."""
+        self.check(call, tiles)
+        for tile in tiles:
+            if tile != SCALAR:
+                call.fail(f"{self} needs a start and a length as {SCALAR}, not {tile}")
+        return RANGE
+
+    def calculation(self, *types: DataType) -> tuple[str, int | None]:
+        """A pair."""
+        return "pair", None
+
+    def compute(self, at: Setting, start: Array, length: Array) -> Array:
+        """Both in a row."""
+        return np.concatenate([start, length], axis=1)
+
+    def unit(
+        self, lanes: int, tiles: Sequence[Tile], without_stops: Sequence[bool]
+    ) -> calculate.Calculate:
+        """Wires side by side."""
+        return calculate.of_tiles("pair", tiles)
 
 
 @dataclass(frozen=True)

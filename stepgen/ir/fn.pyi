@@ -83,6 +83,22 @@ class Functions:
         StepError
             Where it is applied, if it does not take such elements.
         """
+    def as_range(self) -> Function:
+        """Addresses start and length -> the range ``(start, length)``.
+
+        Ranges of the same lengths give `span` the same dims, wherever they start, such as those of a
+        cache of keys and of one of values.
+
+        Returns
+        -------
+        Function
+            For Map, of 2 tiles ``[R, C]`` of address; extents of 1 are repeated as in numpy.
+
+        Raises
+        ------
+        StepError
+            Where it is applied, if it does not take such elements.
+        """
     def as_selector(self, otherwise: bool = False, consumers: int | None = None) -> Function:
         """Flags ``[1, C]`` -> a selector over C consumers: consumer j is chosen where flag j is set.
 
@@ -878,8 +894,9 @@ class Functions:
     def span(self, most: int | None = None, positive: bool = False) -> Function:
         """FlatMap only: ``(start, length)`` becomes the addresses start .. start+length-1.
 
-        A range of length 0 gives an empty group, unless `positive`. Streams made from the same ranges
-        have the same dims.
+        A range of length 0 gives an empty group, unless `positive`. Streams made from ranges of the
+        same lengths have the same dims: the same ranges, also repeated alike, or those that `as_range`
+        makes of the same lengths.
 
         Parameters
         ----------

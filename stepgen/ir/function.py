@@ -60,6 +60,8 @@ class Function(ABC):
         Whether it computes with the addresses in tiles, or with the bits of selectors.
     converts : bool
         Whether it only changes the type of elements, which may be addresses.
+    length_operand : int or None
+        Which operand is the length of a range that it makes; None where it makes none.
     any_columns : bool
         Whether its circuit takes tiles whose columns are not static, an element a beat.
     per_inner : bool
@@ -79,6 +81,7 @@ class Function(ABC):
     gathers: ClassVar[bool] = False
     structural: ClassVar[bool] = False
     reads_numbers: ClassVar[bool] = False
+    length_operand: ClassVar[int | None] = None
     converts: ClassVar[bool] = False
     any_columns: ClassVar[bool] = False
     per_inner: ClassVar[bool] = False

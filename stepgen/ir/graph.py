@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from typing import Any
 
 from stepgen.ir import operator
@@ -13,6 +13,7 @@ from stepgen.ir.dtypes import element as as_element
 from stepgen.ir.errors import StepError
 from stepgen.ir.expr import Expr
 from stepgen.ir.feedback import Feedback
+from stepgen.ir.lengths import lengths_of
 from stepgen.ir.names import identifier
 from stepgen.ir.stream import Node, Out, Routing, Stream, StreamType, make_stream
 from stepgen.ir.tensor import Tensor
@@ -47,8 +48,9 @@ class Graph:
         The dims of the graph.
     routings : dict of Stream to Routing
         Counts known for selector streams.
-    spans : dict of Stream to (Dim, Expr)
-        Dims known for streams of address ranges: the length of a range, and of all together.
+    spans : dict of object to (Dim, Expr)
+        Dims known for streams of address ranges, by what decides their lengths (a stream, if they
+        are not repeated): the length of a range, and of all together.
     """
 
     @checked
@@ -60,7 +62,7 @@ class Graph:
         self.feedbacks: list[Feedback] = []
         self.symbols = Symbols()
         self.routings: dict[Stream, Routing] = {}
-        self.spans: dict[Stream, tuple[Dim, Expr]] = {}
+        self.spans: dict[Hashable, tuple[Dim, Expr]] = {}
         self._names: dict[str, Node | Feedback] = {}
         self._counts: dict[str, int] = {}
         self._uses: dict[Stream, list[tuple[Node, int]]] = {}
@@ -362,17 +364,17 @@ class Graph:
     def span(self, ranges: Stream, most: int | None = None, least: int = 0) -> tuple[Dim, Expr]:
         """The length of a range, and of all ranges of a stream together.
 
-        Streams that are made from the same ranges, or forks of them, have the same dims: their
-        bounds `least` and `most` are those of the first one.
+        Streams that are made from ranges of the same lengths have the same dims: their bounds
+        `least` and `most` are those of the first one.
         """
-        origin = ranges.origin
-        if origin not in self.spans:
-            single = all(d == 1 for d in origin.shape)
+        lengths = lengths_of(ranges)
+        if lengths not in self.spans:
+            single = all(d == 1 for d in ranges.shape)
             kind: Kind = "dynamic" if single else "ragged"
             length = self.symbols.fresh("L", kind, most, positive=least > 0)
             total = length.expr if single else self.symbols.fresh(f"sum_{length}_", "dynamic").expr
-            self.spans[origin] = length, total
-        return self.spans[origin]
+            self.spans[lengths] = length, total
+        return self.spans[lengths]
 
     def check(self) -> None:
         """Check that the program is complete.

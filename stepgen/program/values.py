@@ -59,7 +59,7 @@ def dims(
             known |= {dim: int(np.asarray(n)) for dim, n in counts.items()}
         if stream in graph.spans:
             length, total = graph.spans[stream]
-            lengths = [int(span[0, 1]) for span in values(tokens)]
+            lengths = [int(span[0, -1]) for span in values(tokens)]
             known |= {str(total): sum(lengths), str(length): max(lengths, default=0)}
     for node in graph.nodes:
         if elements and node.name in elements and len(node.outputs) == 1:

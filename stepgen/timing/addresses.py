@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from .kernel import helper
 
-SUM, DIFFERENCE, PRODUCT, LARGER, SMALLER, LT, LE, EQ, NE, GE, GT = range(11)
+SUM, DIFFERENCE, PRODUCT, LARGER, SMALLER, PAIR, LT, LE, EQ, NE, GE, GT = range(12)
 OPERATIONS = {
     "sum": SUM,
     "difference": DIFFERENCE,
     "product": PRODUCT,
     "larger": LARGER,
     "smaller": SMALLER,
+    "pair": PAIR,
     "lt": LT,
     "le": LE,
     "eq": EQ,
@@ -45,7 +46,7 @@ def _compared(operation: int, a: int, b: int) -> bool:
 
 @helper
 def calculated(operation: int, a: int, b: int, limit: int) -> int:
-    """The result of two numbers, at most `limit`."""
+    """The result of two numbers, at most `limit`; of a pair, which is no number, 0."""
     if operation == SUM:
         return min(a + b, limit)
     if operation == DIFFERENCE:
@@ -56,4 +57,4 @@ def calculated(operation: int, a: int, b: int, limit: int) -> int:
         return max(a, b)
     if operation == SMALLER:
         return min(a, b)
-    return 1 if _compared(operation, a, b) else 0
+    return 1 if operation != PAIR and _compared(operation, a, b) else 0

@@ -46,6 +46,7 @@ def program(columns: int) -> tuple[sg.Graph, dict[str, Any]]:
     if columns == 1:
         made["less"] = x.map(sg.fn.add(), y).map(sg.fn.sub(), x), b
         made["down"] = x.map(sg.fn.offset(3)).map(sg.fn.offset(-2)), a + 1
+        made["pair"] = x.map(sg.fn.as_range(), y), np.concatenate([a, b], axis=2)
         for op, relation in RELATIONS.items():
             made[op] = x.map(sg.fn.compare(op), y), relation(a, b)
             made[f"{op}3"] = x.map(sg.fn.compare(op, 3)), relation(a, 3)

@@ -370,8 +370,8 @@ MISTAKES: list[tuple[Callable[[], object], str]] = [
             for x in [_g().input("x", sg.address[1, 2], (4,))]
             for f in (fn.span(), fn.span(positive=True))
         ],
-        "flat_map: span(positive=True) takes ranges of at least 1, but where x.0 was used before "
-        "they may be empty",
+        "flat_map: span(positive=True) takes ranges of at least 1, but where the lengths of x.0 "
+        "were used before they may be empty",
     ),
     (
         lambda: _x(_g(), 4, tile=sg.address[1, 2]).flat_map(fn.span_last(), rank=0),

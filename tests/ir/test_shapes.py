@@ -372,6 +372,7 @@ TILES: list[tuple[sg.Function, list[sg.Tile], str, str]] = [
     (fn.place_rows(), [sg.f32[4, 8], sg.f32["r", 8], sg.address[1, 1]], "f32 4x8", "0"),
     (fn.place_row(), [sg.f32[4, 8], sg.f32[1, 8], sg.address[1, 1]], "f32 4x8", "0"),
     (fn.span_end(), [sg.address[1, 2]], "address 1x1", "0"),
+    (fn.as_range(), [sg.address[1, 1]] * 2, "address 1x2", "0"),
 ]
 
 

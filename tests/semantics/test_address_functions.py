@@ -128,6 +128,36 @@ def test_ranges_that_are_not_empty_need_no_guard() -> None:
     assert again.shape == at.shape
 
 
+def test_ranges_of_the_same_lengths_have_the_same_dims() -> None:
+    """Also where they are repeated alike, or start elsewhere."""
+    g = sg.Graph()
+    x = g.input("x", RANGE, (3,))
+    length = g.input("length", ADDRESS, (3,))
+    one, other = (g.input(name, ADDRESS, (3,)) for name in ("one", "other"))
+    ranges = [start.map(sg.fn.as_range(), length) for start in (one, other)]
+    twice = [r.promote(0).expand(count=2).flatten(0, 1) for r in (x, x, *ranges, ranges[0])]
+    at = [r.flat_map(sg.fn.span(4), rank=1) for r in [x, x.fork(2)[0], *ranges, *twice]]
+    dims = [str(a.shape[1]) for a in at]
+    assert dims == ["L0", "L0", "L1", "L1", "L2", "L2", "L3", "L3", "L3"]
+    for n, a in enumerate(at):
+        g.output(a, f"y{n}")
+    given = {"x": np.array([[[5, 2]]] * 3), "one": [7, 8, 9], "other": [1, 2, 3]}
+    result = execute(g, given | {"length": [0, 1, 2]})
+    assert numbers_of(result, "y2") == [[], [8], [9, 10]]
+    assert numbers_of(result, "y3") == [[], [2], [3, 4]]
+    assert numbers_of(result, "y7") == [[], [], [2], [2], [3, 4], [3, 4]]
+
+
+def test_ranges_that_are_repeated_otherwise_have_other_dims() -> None:
+    g = sg.Graph()
+    x = g.input("x", RANGE, (2,))
+    inner = x.promote(0).expand(count=2)
+    outer = x.promote().promote(0).expand(count=2)
+    parts = x.split([1, 1])
+    at = [r.flat_map(sg.fn.span(), rank=1) for r in (x, inner, outer.flatten(1, 2), *parts)]
+    assert [str(a.shape[-1]) for a in at] == ["L0", "L1", "L2", "L3", "L4"]
+
+
 @few
 @given(st.data())
 def test_the_first_of_a_span_is_told_from_the_others(data: st.DataObject) -> None:

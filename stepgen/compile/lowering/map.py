@@ -16,7 +16,8 @@ class MapCircuit(Circuit):
         "rows and columns are broadcast; sums, maxima and running maxima of rows; "
         "shifts of columns; the largest of a row, also as selectors, and where it is; "
         "selectors of flags, and flags of selectors; logic of both; what flags choose; "
-        "rows placed by number; masks by number and by position; the ends of ranges"
+        "rows placed by number; masks by number and by position; "
+        "ranges of starts and lengths, and their ends"
     )
 
     def lower(self, node: Node, to: Lowering) -> None:

@@ -227,7 +227,7 @@ class Addressed(Bounded):
         positive = which is not None or self.number(0, 1) == 1
         most, least = self.number(1, 6), int(positive)
         self.ranges[name] = range(least, most + 1)
-        ranges = self.beside(name, sg.address[1, 2], x)
+        ranges = self.drawn_ranges(x, name)
         bound = self.pick(None, most)
         rows, columns, element = self.number(1, 2), self.columns(), self.pick(*SUMMED)
         tensor = self.graph.tensor(f"{name}_table", (rows * 2 * most, columns), element)
@@ -244,6 +244,14 @@ class Addressed(Bounded):
         parts = self.branches(sg.partition(tiles, one, rank=0))
         order = self.pick("index", "arrival")
         return sg.reassemble(parts, one, rank=0, order=order).flatten(0, 1)
+
+    def drawn_ranges(self, x: Stream, name: str) -> Stream:
+        """Ranges that are an input, or made of starts and lengths."""
+        if self.number(0, 1):
+            return self.beside(name, sg.address[1, 2], x)
+        self.ranges[f"{name}_start"] = self.ranges[name]
+        start, length = (self.beside(n, sg.address[1, 1], x) for n in (f"{name}_start", name))
+        return start.map(sg.fn.as_range(), length)
 
     def step_placed(self, x: Stream, name: str) -> Stream:
         """A row of each tile, or some, replaced by others."""

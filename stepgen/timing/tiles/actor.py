@@ -96,6 +96,12 @@ def pad_cols_of(tile: int) -> int:
 
 
 @helper
+def span_word(start: int, length: int) -> int:
+    """A range of addresses in one word."""
+    return start << SPAN_LENGTH_BITS | length
+
+
+@helper
 def span_start(span: int) -> int:
     """First address of a range."""
     return span >> SPAN_LENGTH_BITS

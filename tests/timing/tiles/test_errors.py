@@ -186,6 +186,16 @@ def test_an_empty_range(one: Any) -> None:
         simulate(g, {"ranges": np.array([[[3, 0]]])}, SDA)
 
 
+def test_a_range_that_is_larger_than_a_word() -> None:
+    g = sg.Graph("ranges")
+    start, length = (g.input(name, sg.address[1, 1], (1,)) for name in ("start", "length"))
+    made = start.map(fn.as_range(), length, name="made")
+    g.output(made.flat_map(fn.span(), rank=1), "y")
+    assert simulate(g, {"start": [[[3]]], "length": [[[2]]]}, SDA).cycles > 0
+    with pytest.raises(sg.StepError, match=r"made .*starts below 1073741824 and lengths below"):
+        simulate(g, {"start": [[[1 << 30]]], "length": [[[2]]]}, SDA)
+
+
 @pytest.mark.parametrize("bits", [[0, 0, 0], [1, 0, 1]])
 def test_selectors_that_are_not_one_hot(bits: list[int]) -> None:
     g = sg.Graph("named")

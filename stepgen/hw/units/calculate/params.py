@@ -1,4 +1,4 @@
-"""Calculate: arithmetic and comparisons of addresses."""
+"""Calculate: arithmetic and comparisons of addresses, and pairs of them."""
 
 from __future__ import annotations
 
@@ -18,8 +18,9 @@ from ...design.table import Design, Unit
 RELATIONS = ("lt", "le", "eq", "ne", "ge", "gt")
 """Operations that make flags."""
 Operation = Literal[
-    "sum", "difference", "product", "larger", "smaller", "lt", "le", "eq", "ne", "ge", "gt"
-]
+    "sum", "difference", "product", "larger", "smaller", "pair",
+    "lt", "le", "eq", "ne", "ge", "gt",
+]  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -52,7 +53,7 @@ class Calculate(UnitParams):
     @property
     def made(self) -> int:
         """Addresses in a beat of ``y``."""
-        return max(self.columns)
+        return 2 if self.operation == "pair" else max(self.columns)
 
     @property
     def decides(self) -> str:
@@ -105,6 +106,8 @@ class Calculate(UnitParams):
         operands = len(self.columns) + (self.constant is not None)
         if operands != 2 or not self.columns:
             return f"{self.operation} takes 2 operands, one of which may be a constant"
+        if self.operation == "pair" and self.columns != (1, 1):
+            return "a pair is made of two addresses"
         if self.operation == "product" and self.constant is None:
             return "a product needs a constant"
         if (self.constant or 0) < 0:

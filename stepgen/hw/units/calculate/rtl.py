@@ -11,10 +11,10 @@ from .params import RELATIONS
 
 
 class CalculateCore(UnitCore):
-    """Map of sums, products, maxima, minima and comparisons, of addresses.
+    """Map of sums, products, maxima, minima, pairs and comparisons, of addresses.
 
-    All ones stand for any address that the wires don't tell, and stay it in sums, products, maxima
-    and minima.
+    All ones stand for any address that the wires don't tell, and stay it in sums, products, maxima,
+    minima and pairs.
 
     Parameters
     ----------
@@ -80,6 +80,8 @@ class CalculateCore(UnitCore):
             whole = Signal(bits + 1, name=f"difference_{n}")
             m.d.comb += whole.eq(a - b)
             return whole[:bits], whole[bits] | (a == most)
+        if operation == "pair":
+            return (a, b)[n], Const(0, 1)
         if operation in ("larger", "smaller"):
             larger = Signal(name=f"larger_{n}")
             m.d.comb += larger.eq(a >= b)

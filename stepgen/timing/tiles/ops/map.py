@@ -5,7 +5,7 @@ from __future__ import annotations
 from ....ir.errors import StepError
 from ....ir.stream import Node
 from ....ir.wire import VALUE
-from ...addresses import OPERATIONS, calculated, refused
+from ...addresses import OPERATIONS, PAIR, calculated, refused
 from ...kernel import (
     FAULT,
     NEVER,
@@ -25,6 +25,8 @@ from .. import costs, operands
 from ..actor import (
     COMMON,
     IDLE,
+    SPAN_LENGTH_BITS,
+    SPAN_START_BITS,
     TILED,
     area,
     fresh,
@@ -35,6 +37,7 @@ from ..actor import (
     send_until,
     span_length,
     span_start,
+    span_word,
     take,
     value,
 )
@@ -115,6 +118,8 @@ def refuses(M: Memory, a: int) -> bool:
     if M[a + P.number] < CALCULATED or kind_of(head(M, M[a + P.ins])) != VALUE:
         return False
     first, second = numbers(M, a)
+    if M[a + P.number] == PAIR:
+        return first >> SPAN_START_BITS > 0 or second >> SPAN_LENGTH_BITS > 0
     return refused(M[a + P.number], first, second, LIMIT)
 
 
@@ -129,6 +134,8 @@ def pass_on(M: Memory, a: int, t: int) -> None:
         elif M[a + P.number] >= CALCULATED:
             first, second = numbers(M, a)
             made = calculated(M[a + P.number], first, second, LIMIT)
+            if M[a + P.number] == PAIR:
+                made = span_word(first, second)
         else:
             made = costs.result(M, M[a + P.cost], x, y, z)
         beat = value(made, stop_of(beat))
@@ -189,4 +196,9 @@ def build(node: Node, to: Program) -> None:
     )
     actor = to.add(node, apply, own, reads=ins, writes=[out])
     needs = "makes addresses of at least 0" if computed else "needs ranges of at least 1"
+    if number == PAIR:
+        needs = (
+            f"is timed on tiles for starts below {1 << SPAN_START_BITS} and lengths below "
+            f"{1 << SPAN_LENGTH_BITS}"
+        )
     to.faults[actor] = StepError(f"{node.name} ({node.where}): {function} {needs}")
