@@ -31,6 +31,7 @@ class _Masking(Mapped, abstract=True):
 
     extents_of: ClassVar[Literal["first"]] = "first"
     elements: ClassVar = NUMBERS
+    any_columns: ClassVar = True
     by: ClassVar[By]
     positions: ClassVar[str]
 
@@ -131,10 +132,11 @@ class MaskCols(_Masking):
         return operand == 0
 
     def largest_number(self, *types: DataType) -> int:
-        """The columns of a tile, or the largest position."""
+        """The columns of a tile, if they are bounded, or the largest position."""
         tile = types[0]
         assert isinstance(tile, Tile)
-        return self.largest_position if len(types) > 2 else tile.cols.static or 0
+        cols = tile.cols.bound if len(types) == 2 else None
+        return self.largest_position if cols is None else min(cols, ANY_NUMBER)
 
 
 @dataclass(frozen=True)

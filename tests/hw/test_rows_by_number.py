@@ -5,17 +5,19 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from drawn import LANES, Draw, raises_error, to_beats, verify
-from harness import beats, lone
+from harness import beats, check, lone
 from hw.test_rows import ELEMENTS, at_of, channel, mapped, values
 from hw.test_rows import beats as beats_of_rows
 from seeds import some_slow
 
 import stepgen as sg
+from stepgen.cosim.experiment import Experiment
 from stepgen.hw.design.table import Channel
 from stepgen.hw.units.mask.params import Mask
 from stepgen.hw.units.place_row.params import PlaceRow
 from stepgen.ir.errors import StepError
 from stepgen.ir.setting import Setting
+from stepgen.ir.stalls import Stalls
 from stepgen.timing.model import Fault, predict
 
 BITS = 9
@@ -156,6 +158,42 @@ def test_later_positions_are_masked(seed, name):
     agrees(draw, sg.fn.mask_causal(-7, window), element, cols, (0, 1, 2, 5), beside)
 
 
+@pytest.mark.parametrize("lanes", [1, 4])
+def test_rows_of_any_length_are_masked(lanes):
+    """As scores of a cache are; bounds of columns and positions need not be known."""
+    g, tiles = sg.Graph("masked"), 6
+    rng = np.random.default_rng(lanes)
+    lengths, heights = [1, 9, 4, 2, 7, 3], [3, 1, 0, 2, 3, 3]
+    bounded, rows = sg.ragged("T", bound=9, positive=True), sg.ragged("R", bound=3)
+    x = g.input("x", sg.Tile(rows, bounded, sg.bf16), (tiles,))
+    free = g.input("free", sg.Tile(2, sg.dynamic("F", positive=True), sg.int8), (tiles,))
+    p, q, n = (g.input(name, sg.address[1, 1], (tiles,)) for name in "pqn")
+    for name in ("mask_causal", "mask_cols", "mask_rows"):
+        g.output(x.map(getattr(sg.fn, name)(-7, 3, 12), p, q), name)
+        g.output(free.map(getattr(sg.fn, name)(-7), p, q), f"{name}_free")
+    g.output(x.map(sg.fn.mask_cols(-7), n), "counted")
+    inputs = {
+        "x": [rng.standard_normal((r, c)) for r, c in zip(heights, lengths, strict=True)],
+        "free": rng.integers(-128, 128, (tiles, 2, 5)),
+        **{name: rng.integers(0, 12, tiles) for name in "pqn"},
+    }
+    names = [node.name for node in g.nodes if node.op == "output"]
+    stalls = Stalls(lanes, {"x": 0.3, "p": 0.5, names[0]: 0.6})
+    run = Experiment(g, inputs, lanes=lanes, stalls=stalls)
+    check(run.design, run.beats, {y: run.reference.beats(y, lanes) for y in names}, stalls)
+
+
+def test_more_rows_than_positions_are_masked():
+    g = sg.Graph("masked")
+    x = g.input("x", sg.int8[40, 4], (2,))
+    p, q = (g.input(name, sg.address[1, 1], (2,)) for name in "pq")
+    for name in ("mask_causal", "mask_rows"):
+        g.output(x.map(getattr(sg.fn, name)(-7, most=3), p, q), name)
+    run = Experiment(g, {"x": np.ones((2, 40, 4), np.int8), "p": [3, 0], "q": [0, 3]}, lanes=4)
+    due = {y: run.reference.beats(y, 4) for y in ("mask_causal", "mask_rows")}
+    check(run.design, run.beats, due, None)
+
+
 @pytest.mark.parametrize(("row", "col"), [(510, 510), (511, 0), (0, 511)])
 def test_a_position_that_is_too_large_stops_the_unit(row, col):
     design = lone(
@@ -265,6 +303,8 @@ TILES, NUMBERS, MADE = (2, 8, 2), (1, BITS, 0), (2, 8, 2, 6, 3)
         (PlaceRow(1, 8), [TILES, TILES, (1, BITS, 1), TILES], "at must be of rank 0"),
         (Mask(0, 1, 8), [(2, 8, 1), NUMBERS, MADE], "x must have tiles"),
         (Mask(0, 0, 8), [TILES, NUMBERS, MADE], "a row must have at least 1 beat, not 0"),
+        (Mask(0, 1, 8, rows=0), [TILES, NUMBERS, MADE], "a tile must have at least 1 row, not 0"),
+        (Mask(0, 1, 8, dynamic=True), [TILES, NUMBERS, MADE], "x must be of rank 2 with 1 lane"),
         (Mask(256, 1, 8), [TILES, NUMBERS, MADE], "256 is no pattern of 8 bits"),
         (Mask(0, 1, 8, window=2), [TILES, NUMBERS, MADE], "2 positions are no window of a mask"),
         (Mask(0, 1, 8), [TILES, (1, BITS, 1), MADE], "at must be of rank 0"),

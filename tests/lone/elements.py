@@ -81,11 +81,11 @@ def mask_cols(draw: Draw) -> Case:
 
 
 def mask_rows(draw: Draw) -> Case:
-    return by_number(Mask(0, 2, 8, "rows"), draw, ROWS, "at")
+    return by_number(Mask(0, 2, 8, "rows", rows=max(ROWS)), draw, ROWS, "at")
 
 
 def mask_causal(draw: Draw) -> Case:
-    return by_number(Mask(0, 2, 8, "both", True, 2), draw, ROWS, "last_at", "first_at")
+    return by_number(Mask(0, 2, 8, "both", True, 2, max(ROWS)), draw, ROWS, "last_at", "first_at")
 
 
 def matmul(draw: Draw, bias: bool = False) -> Case:

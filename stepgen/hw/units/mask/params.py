@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 from ....ir.dtypes import Tile
-from ....ir.wire import TILE_LEVELS, wire_levels
+from ....ir.wire import ANY_NUMBER, TILE_LEVELS, wire_levels
 from ...arithmetic.pipeline import pattern
 from ...design.formats import Format, misfit
 from ...design.pace import Extents, Paces, Part
@@ -35,7 +35,7 @@ class Mask(UnitParams):
     value : int
         Bit pattern of an element that is not kept.
     slices : int
-        Beats of a row.
+        Beats of a row, at most where `dynamic`.
     bits : int
         Bits of an element.
     by : {"cols", "rows", "both"}
@@ -44,6 +44,10 @@ class Mask(UnitParams):
         Whether it masks by position.
     window : int or None
         Columns or rows that are kept, at most; None for all.
+    rows : int
+        Rows of a tile, at most; 1 where they do not matter.
+    dynamic : bool
+        Whether rows are of any length, so that elements come one by one.
     """
 
     value: int
@@ -52,10 +56,16 @@ class Mask(UnitParams):
     by: By = "cols"
     positions: bool = False
     window: int | None = None
+    rows: int = 1
+    dynamic: bool = False
 
     kind: ClassVar = "mask"
     main: ClassVar = "mask"
     outputs: ClassVar = ("y",)
+
+    def lanes(self, lanes: int) -> int:
+        """Elements of a beat, in a design of so many lanes."""
+        return 1 if self.dynamic else lanes
 
     @property
     def inputs(self) -> tuple[str, ...]:
@@ -73,13 +83,15 @@ class Mask(UnitParams):
             return "x must have tiles"
         if self.slices < 1:
             return f"a row must have at least 1 beat, not {self.slices}"
+        if self.rows < 1:
+            return f"a tile must have at least 1 row, not {self.rows}"
         if self.value < 0 or self.value.bit_length() > self.bits:
             return f"{self.value} is no pattern of {self.bits} bits"
         if self.window is not None and (self.window < 1 or not self.positions):
             return f"{self.window} positions are no window of a mask by position"
         if self.by == "both" and not self.positions:
             return "a mask by rows and columns needs positions"
-        tiles = Format(design.lanes, self.bits, x.rank)
+        tiles = Format(self.lanes(design.lanes), self.bits, x.rank)
         told = Format(1, max(1, others[0].bits), x.rank - TILE_LEVELS)
         ports = dict.fromkeys(self.inputs[1:], told)
         return misfit(unit, design, x=tiles, **ports, y=tiles._replace(delay=STAGES))
@@ -104,10 +116,18 @@ class Mask(UnitParams):
 def of_tile(
     x: Tile, value: float, lanes: int, by: By, positions: bool, window: int | None
 ) -> Mask | None:
-    """The unit for tiles of numbers of static columns; None for addresses."""
+    """The unit for tiles of numbers; None for addresses."""
     if not wire_levels(x):
         return None
-    assert x.cols.static is not None
-    bits = x.element.bits
-    slices = -(-x.cols.static // lanes)
-    return Mask(pattern(value, x.element) % (1 << bits), slices, bits, by, positions, window)
+    bits, dynamic = x.element.bits, x.cols.static is None
+    columns, rows = (ANY_NUMBER if n.bound is None else max(1, n.bound) for n in (x.cols, x.rows))
+    return Mask(
+        pattern(value, x.element) % (1 << bits),
+        columns if dynamic else -(-columns // lanes),
+        bits,
+        by,
+        positions,
+        window,
+        1 if by == "cols" else rows,
+        dynamic,
+    )

@@ -21,7 +21,7 @@ class MaskCore(UnitCore):
     Notes
     -----
     One beat per cycle. Latency 3; two adders as wide as numbers, and where columns count a
-    comparator for each lane.
+    comparator for each lane. Rows of any length come an element a beat.
     Operands of different structure raise ``error``; so do positions that are too large, which stay
     where they are.
     Resources: ``benchmarks/RESULTS.md``, u1.
@@ -53,8 +53,8 @@ class MaskCore(UnitCore):
                     for port, number in zip(told, numbers, strict=True)
                 ).any()
             )
-        at, last = counter(m, fire & value, params.slices)
-        row = Signal(bits)
+        at, last = self._place(m, fire & value)
+        row = Signal(range(params.rows))
         if params.by != "cols":
             with m.If(fire):
                 m.d.sync += row.eq(Mux(ends, 0, row + (x.stop != 0)))
@@ -65,7 +65,7 @@ class MaskCore(UnitCore):
         passed = delayed(m, row, 1, reset_less=True)
         distance = {"cols": apart, "rows": apart - passed, "both": apart + passed}[params.by]
         distance = self._stage(m, distance)
-        lanes = self.design.lanes
+        lanes = params.lanes(self.design.lanes)
         columns = 1 if params.by == "rows" else lanes  # with distances of their own
         if params.by != "rows":
             distance = distance - delayed(m, at * lanes, 2, reset_less=True)
@@ -96,6 +96,16 @@ class MaskCore(UnitCore):
             wrong.append((value | empty) & ends & (port.payload.stop + TILE_LEVELS != x.stop))
         m.d.sync += self.error.eq(there & (large | Cat(wrong).any()))
         return m
+
+    def _place(self, m, step):
+        """The number of the beat in its row, and whether it is the last."""
+        params, stop = self.params, self.x.payload.stop
+        if not params.dynamic:
+            return counter(m, step, params.slices)
+        at = Signal(range(params.slices))
+        with m.If(step):
+            m.d.sync += at.eq(Mux(stop != 0, 0, at + 1))
+        return at, stop != 0
 
     def _signal(self, m, value):
         """A value as a signed signal."""
