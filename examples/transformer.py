@@ -3,9 +3,9 @@
 `decode` and `prefill` are one program with tiles of other heights: RMS norm, attention with RoPE
 over caches, and a mixture of experts whose gate is on chip. The weights of all layers stand one
 after the other in memory, and a run says which layer it is by its number, so that one circuit does
-for any depth. Both work on the same memory: a token follows the prompt. What a token does not see
-of a cache is masked by its position, and replaced, never multiplied. The weights of the norms are
-part of the projections behind them.
+for any depth. Both work on the same memory: a token follows the prompt. Of a cache only rows that
+are there are read; what a token does not see of them is masked by its position, and replaced, never
+multiplied. The weights of the norms are part of the projections behind them.
 """
 
 from __future__ import annotations
@@ -127,17 +127,23 @@ def _layer(
     for n, new in (("keys", _turned(key, turns)), ("values", value)):
         done = sg.random_offchip_store(chunks, _narrow(new), t[n], tile=(tokens, head))
         cached = cached.promote(0).expand(done.promote(0), rank=1).flatten(0, 1)
+    # Of each cache are read the rows up to the last token's. Behind them is what nobody wrote.
+    there = first.map(sg.fn.offset(tokens))
+    seen = cached.map(sg.fn.scale(cache)).map(sg.fn.as_range(), there)
+    at = seen.flat_map(sg.fn.span(cache, positive=True), rank=1)
     keys, values = (
-        sg.random_offchip_load(cached, t[n], tile=(cache, head)) for n in ("keys", "values")
+        sg.random_offchip_load(at, t[n], tile=(1, head), name=f"{n}_read").accum(
+            sg.fn.retile_row(), rank=1
+        )
+        for n in ("keys", "values")
     )
-    # A token sees itself and those before it. Behind them is what nobody wrote.
+    # A token sees itself and those before it.
     scores = _narrow(_turned(query, turns)).map(sg.fn.matmul(transpose=True), keys)
     scores = scores.map(sg.fn.scale(head**-0.5))
     start = first.map(sg.fn.scale(0))
     scores = scores.map(sg.fn.mask_causal(-np.inf, most=cache), first, start)
     e = scores.map(sg.fn.sub(), scores.map(sg.fn.row_max())).map(sg.fn.exp())
     weights = _narrow(e.map(sg.fn.div(), e.map(sg.fn.row_sum())))
-    values = values.map(sg.fn.mask_rows(0), first.map(sg.fn.offset(tokens)))
     attended = weights.map(sg.fn.matmul(), values).accum(sg.fn.retile_col(), rank=1)
     out = sg.random_offchip_load(here, t["out"], tile=(width, width))
     total = x.map(sg.fn.add(), _narrow(attended).map(sg.fn.matmul(transpose=True), out))

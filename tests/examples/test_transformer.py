@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 from programs import example
+from semantics import models
 
 import stepgen as sg
 from stepgen.semantics.executor import run
@@ -68,6 +69,9 @@ def test_it_is_a_layer(name: str, tokens: int, seed: int) -> None:
     for cache in ("keys", "values"):  # rows that nobody wrote
         inputs[cache].reshape(-1, CACHE, HEAD)[:, before:] = np.nan
     result = run(graph, inputs)
+    for cache in ("keys", "values"):  # no more rows than there are
+        read = [*models.leaves(result.nested(graph.node(f"{cache}_read").outputs[0].name), 3)]
+        assert len(read) == HEADS * (before + tokens)
     expected, *caches = reference(inputs, layer, before)
     found = np.array(result.nested("y"), float).reshape(tokens, WIDTH)
     np.testing.assert_allclose(found, expected, atol=0.05, rtol=0.05)
