@@ -212,8 +212,8 @@ class Matmul(_Product, Running):
     is rounded once (`stepgen.semantics.sums`), in Scan each time that it is sent; that of f32
     products is a tree over the lanes of a slice, then slices in increasing k; its circuit is large.
 
-    In a circuit weights stream through where ``x`` has one row, bf16 where they are transposed;
-    else tiles of them are kept.
+    In a circuit weights stream through where ``x`` has one row, bf16 if they are transposed; so do
+    those of any number of rows, such as the keys of a cache. Tiles of other weights are kept.
 
     Parameters
     ----------
@@ -259,7 +259,7 @@ class Matmul(_Product, Running):
     def unit(
         self, lanes: int, tiles: Sequence[Tile], without_stops: Sequence[bool]
     ) -> matmul.Matmul | matvec.Matvec:
-        """The matrix unit, or that of one row, for a weight tile of static extents."""
+        """The matrix unit, or that of one row."""
         stops = not without_stops[1]
         return self._of_one_row(tiles, stops=stops) or self.matrix_unit(tiles, stops=stops)
 
@@ -268,7 +268,11 @@ class Matmul(_Product, Running):
         if self.kept_because(tiles):
             return None
         k, n = self._weights(tiles)
-        return matvec.Matvec(k, n, tiles[0].element.name, stops=stops, transposed=self.transpose)
+        of, by = tiles[0].element.name, self.transpose
+        dynamic = self._dims(tiles[1])[1].static is None
+        if dynamic and not stops:
+            return None
+        return matvec.Matvec(k, n, of, stops=stops, transposed=by, dynamic=dynamic)
 
     def kept_because(self, tiles: Sequence[Tile]) -> str:
         """Why a circuit keeps tiles of weights; empty where they stream past one row."""
@@ -279,9 +283,15 @@ class Matmul(_Product, Running):
             return "f32"
         if x.element == bf16 and not self.transpose:
             return "bf16 that is not transposed"
-        if any(dim.static is None for dim in self._dims(tiles[1])):
+        inner, cols = self._dims(tiles[1])
+        if inner.static is None or not (cols.static is not None or self._streams(cols)):
             return "their size is dynamic"
         return ""
+
+    def _streams(self, rows: Dim) -> bool:
+        """Whether tiles of so many rows stream through, which their bound alone limits."""
+        limited = rows.bound is not None and (self.most is None or self.most >= rows.bound)
+        return self.transpose and limited
 
     def fold_unit(self, lanes: int, streams: Sequence[Stream], rank: int) -> UnitParams | None:
         """The unit that keeps the sums of a chunk: of one row, or the matrix unit for floats.

@@ -3,12 +3,15 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from drawn import Draw, extent, floats, raises_error, sliced, to_beats, verify
-from harness import beats, lone
+from harness import beats, check, lone
 from seeds import some_slow
 
+import stepgen as sg
+from stepgen.cosim.experiment import Experiment
 from stepgen.hw.design.table import Channel
 from stepgen.hw.units.matvec.params import Matvec
 from stepgen.ir.errors import StepError
+from stepgen.ir.stalls import Stalls
 from stepgen.ir.wire import TILE_LEVELS, VALUE
 from stepgen.semantics import numbers
 from stepgen.semantics.sums import Sums
@@ -166,6 +169,26 @@ def test_a_beat_of_weights_is_taken_in_every_cycle(k_slices, n_slices, transpose
     assert len(taken) == tiles * k * n // lanes
 
 
+@pytest.mark.parametrize("lanes", [1, 4, pytest.param(8, marks=pytest.mark.slow)])
+def test_keys_of_any_number_stream_through(lanes):
+    """Those of a cache, which a query is multiplied by: within one beat, and in several."""
+    g, rng, keys = sg.Graph("scores"), np.random.default_rng(lanes), [2, 7, 1, 4]
+    length = sg.ragged("T", bound=7, positive=True)
+    inputs, wide = {}, {"few": (sg.int8, 3), "many": (sg.bf16, 13)}
+    for name, (element, k) in wide.items():
+        q = g.input(f"q_{name}", element[1, k], (len(keys),))
+        tiles = g.input(f"k_{name}", sg.Tile(length, k, element), (len(keys),))
+        g.output(q.map(sg.fn.matmul(transpose=True), tiles), name)
+        inputs[q.node.name] = rng.integers(-100, 100, (len(keys), 1, k))
+        inputs[tiles.node.name] = [rng.integers(-100, 100, (n, k)) for n in keys]
+    stalls = Stalls(lanes, {"q_few": 0.5, "k_many": 0.4, "few": 0.3, "many": 0.6})
+    run = Experiment(g, inputs, lanes=lanes, stalls=stalls)
+    assert all(u.params.dynamic for u, _ in run.design.rows_of(Matvec))
+    assert len([*run.design.of_kind(Matvec)]) == len(wide)
+    due = {name: run.reference.beats(name, lanes) for name in wide}
+    check(run.design, run.beats, due, stalls, aborts=[15])
+
+
 @pytest.mark.parametrize("transposed", [False, True], ids=["plain", "transposed"])
 def test_shape_mismatch_raises_the_error_flag(transposed):
     params = Matvec(4, 4, "int8", stops=True, transposed=transposed)
@@ -203,6 +226,7 @@ def test_empty_groups_have_to_be_the_same(x, w):
         ({"element": "f32"}, "it multiplies int8 or int16 or bf16, not f32"),
         ({"element": "bf16"}, "tiles of bf16 must be transposed: slices of K are"),
         ({"folds": True}, "the rank of x must be at least 3, not 2"),
+        ({"dynamic": True}, "only tiles that are transposed and have stops may have any number"),
         ({"start": 1}, "only sums of groups start at a number"),
         ({"element": "int16"}, "x must be of rank 2 with 2 lanes of 16 bits, not"),
         ({"transposed": True}, "y must be .* 2 lanes of 32 bits 10 cycles late, not"),

@@ -28,6 +28,7 @@ from .params import Matvec
 # `rows`, `beats`: of a tile of w, and of a row of it
 # `row`, `beat`: of the step
 # `slices`: of y
+# `dynamic`: whether stops of w count the rows of its tile
 # `sent`: beats of the sums of an empty group
 P = record(
     "x",
@@ -36,6 +37,7 @@ P = record(
     "transposed",
     "folds",
     "lanes",
+    "dynamic",
     "rows",
     "beats",
     "slices",
@@ -85,6 +87,8 @@ def multiply(M: Memory, a: int, t: int) -> int:
         return structure(M, a, t, beat)
     row, stop = M[a + P.row], stop_of(beat)
     ends_row, last_row = M[a + P.beat] == M[a + P.beats] - 1, row == M[a + P.rows] - 1
+    if M[a + P.dynamic]:
+        last_row = stop_of(head(M, w)) >= TILE_LEVELS
     ends_lanes = ends_row and (last_row or row % lanes == lanes - 1)
     if M[a + P.transposed]:
         sends, takes = ends_lanes, (row == 0 and not ends_row) or (ends_row and last_row)
@@ -117,7 +121,8 @@ def build(unit: Unit, params: Matvec, layout: DesignLayout) -> None:
         y=y,
         transposed=params.transposed,
         folds=params.folds,
-        lanes=lanes,
+        lanes=params.sent(lanes),
+        dynamic=params.dynamic,
         rows=rows,
         beats=beats,
         slices=params.slices(lanes)[1],

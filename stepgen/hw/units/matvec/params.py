@@ -31,7 +31,7 @@ class Matvec(UnitParams):
     Parameters
     ----------
     k, n : int
-        A tile of ``x`` is [1, k], one of ``y`` [1, n].
+        A tile of ``x`` is [1, k], one of ``y`` [1, n]; n is the most where it is dynamic.
     element : str
         Element type of ``x`` and ``w``: int8, int16, or bf16 if they are transposed; that of ``y``
         is wide enough for sums.
@@ -44,6 +44,9 @@ class Matvec(UnitParams):
         transposed.
     start : int
         Bit pattern of all sums before the first product of such a group.
+    dynamic : bool
+        Whether the rows of a transposed tile are counted by its stops, so that the elements of
+        ``y`` leave one by one.
     """
 
     k: int
@@ -53,6 +56,7 @@ class Matvec(UnitParams):
     transposed: bool = False
     folds: bool = False
     start: int = 0
+    dynamic: bool = False
 
     kind: ClassVar = "matvec"
     main: ClassVar = "multiply"
@@ -72,6 +76,10 @@ class Matvec(UnitParams):
     def slices(self, lanes: int) -> tuple[int, int]:
         """Slices of a tile along K and along N."""
         return -(-self.k // lanes), -(-self.n // lanes)
+
+    def sent(self, lanes: int) -> int:
+        """Elements in a beat of ``y``."""
+        return 1 if self.dynamic else lanes
 
     def beats(self, lanes: int) -> tuple[int, int]:
         """Rows of a tile of ``w``, and beats of a row."""
@@ -98,10 +106,12 @@ class Matvec(UnitParams):
             return f"the rank of x must be at least {TILE_LEVELS + self.folds}, not {rank}"
         if self.folds and (self.transposed or not self.stops):
             return "it sums up tiles that are not transposed and have the stops of x"
+        if self.dynamic and not (self.transposed and self.stops):
+            return "only tiles that are transposed and have stops may have any number of rows"
         if self.start and not self.folds:
             return "only sums of groups start at a number"
         x = Format(lanes, self.summing.element.bits, rank)
-        y = Format(lanes, self.summing.to.bits, rank - self.folds, self.delay(lanes))
+        y = Format(self.sent(lanes), self.summing.to.bits, rank - self.folds, self.delay(lanes))
         return misfit(unit, design, x=x, w=x, y=y)
 
     def reading(self, lanes: int) -> int:

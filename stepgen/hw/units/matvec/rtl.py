@@ -43,8 +43,9 @@ class MatvecCore(UnitCore):
     of x, and add to L sums of a row that is kept, which leaves while the last row of w passes. The
     beat of x stays at the head of its FIFO for L rows of w. Where w is [N, K] they multiply it by
     the slice of x for the same K, which with the first row of w is written to a memory and read
-    from then on, and add up to one sum. L of these leave as a beat. Products of bf16 are added in
-    slices of K, as in the matrix unit, so only tiles [N, K] stream through.
+    from then on, and add up to one sum. L of these leave as a beat, or each by itself where N is
+    dynamic. Products of bf16 are added in slices of K, as in the matrix unit, so only tiles [N, K]
+    stream through.
 
     Parameters
     ----------
@@ -67,7 +68,10 @@ class MatvecCore(UnitCore):
 
         fire, takes = Signal(), Signal()
         place, ends_row = counter(m, takes, beats)
-        _, last_row = counter(m, takes & ends_row, rows)
+        if params.dynamic:
+            last_row = w.stop >= TILE_LEVELS
+        else:
+            _, last_row = counter(m, takes & ends_row, rows)
         first_row = Signal(init=1)
         lane, ends_lanes = self._lane(m, takes & ends_row, last_row)
         with m.If(takes & ends_row):
@@ -114,7 +118,9 @@ class MatvecCore(UnitCore):
                 none,
             )
         )
-        start = Const(params.start, params.summing.to.bits).replicate(self.design.lanes)
+        start = Const(params.start, params.summing.to.bits).replicate(
+            params.sent(self.design.lanes)
+        )
         m.d.comb += [
             y.payload.kind.eq(y_kind),
             y.payload.stop.eq(y_stop),
@@ -142,7 +148,7 @@ class MatvecCore(UnitCore):
 
     def _lane(self, m, step, last):
         """The number of a row of w modulo L, and whether it is the last of L or of the tile."""
-        lanes = self.design.lanes
+        lanes = self.params.sent(self.design.lanes)
         if lanes == 1:
             return Const(0, 1), Const(1, 1)
         lane, full = Signal(range(lanes)), Signal()
@@ -166,7 +172,7 @@ class MatvecCore(UnitCore):
         summed, collected = self.params.summed(lanes), []
         ends = delayed(m, step.takes & step.ends_row, summed)
         lane = delayed(m, step.lane, summed, reset_less=True)
-        for n in range(lanes):
+        for n in range(self.params.sent(lanes)):
             kept = Signal.like(sum_, name=f"sum_{n}", reset_less=True)
             with m.If(ends & (lane == n)):
                 m.d.sync += kept.eq(sum_)
