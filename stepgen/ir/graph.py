@@ -49,8 +49,7 @@ class Graph:
     routings : dict of Stream to Routing
         Counts known for selector streams.
     spans : dict of object to (Dim, Expr)
-        Dims known for streams of address ranges, by what decides their lengths (a stream, if they
-        are not repeated): the length of a range, and of all together.
+        By `lengths_of` ranges of addresses: the length of one, and of all together.
     """
 
     @checked
@@ -362,10 +361,9 @@ class Graph:
         return known
 
     def span(self, ranges: Stream, most: int | None = None, least: int = 0) -> tuple[Dim, Expr]:
-        """The length of a range, and of all ranges of a stream together.
+        """The length of a range, and of all together; of the same lengths the first bounds hold.
 
-        Streams that are made from ranges of the same lengths have the same dims: their bounds
-        `least` and `most` are those of the first one.
+        Streams that are made from ranges of the same lengths have the same dims.
         """
         lengths = lengths_of(ranges)
         if lengths not in self.spans:
