@@ -6,6 +6,7 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from time import monotonic as now
+from typing import Any
 
 from rich.console import Console
 from rich.progress import BarColumn, TaskProgressColumn, TextColumn, TimeElapsedColumn
@@ -18,6 +19,9 @@ Progress = Callable[[str, float], None]
 
 FIRST = 1.0
 """Seconds until a log shows the progress of a step; the interval doubles with each line."""
+
+AGAIN = 0.3
+"""Seconds between two lines in a notebook."""
 
 COMPILING = (
     "compiling the timing engines for this version of stepgen; later runs find them compiled"
@@ -32,18 +36,27 @@ def quiet(what: str, share: float) -> None:
 def progress(*, quiet: bool = False) -> Iterator[Progress]:
     """Show progress while a block runs, on stderr.
 
-    A bar at a terminal, else one line per step.
+    A bar at a terminal, a line below the cell of a notebook, else one line per step.
 
     Parameters
     ----------
     quiet : bool
-        Show only that the engines are being compiled, which may take long.
+        Show only that the engines are being compiled, which may take long. A notebook shows all,
+        since its line goes when the block ends.
 
     Yields
     ------
     callable
         Takes the current step and the completed share; see `Progress`.
     """
+    if _in_notebook():
+        cell = _Cell()
+        try:
+            with watched(cell):
+                yield cell.tell
+        finally:
+            cell.close()
+        return
     console = Console(stderr=True)
     if quiet or not console.is_terminal:
         lines = _Lines(quiet)
@@ -60,6 +73,50 @@ def progress(*, quiet: bool = False) -> Iterator[Progress]:
         bar = _Bar(shown)
         with watched(bar):
             yield bar.tell
+
+
+def _in_notebook() -> bool:
+    """Whether a cell of a notebook is being run; there IPython is imported already."""
+    found = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
+    return hasattr(found, "kernel")
+
+
+class _Cell(Watcher):
+    """A line below the cell of a notebook, which stays in its place and goes at the end."""
+
+    def __init__(self) -> None:
+        self.shown: Any = None
+        self.what = "starting"
+        self.next = now() + FIRST
+
+    def tell(self, what: str, share: float) -> None:
+        """See `Progress`."""
+        self.what = what
+        self._show(f"{what}, {share:.0%}")
+
+    def ran(self, cycles: int) -> None:
+        """See `Watcher`."""
+        self._show(f"{self.what}, {cycles:,} cycles so far")
+
+    def compiles(self, functions: int) -> None:
+        """See `Watcher`."""
+        self._show(f"{COMPILING}: {functions} functions so far")
+
+    def close(self) -> None:
+        """Take the line away."""
+        if self.shown is not None:
+            self.shown.update({"text/plain": ""}, raw=True)
+
+    def _show(self, line: str) -> None:
+        if now() < self.next:
+            return
+        from IPython.display import display
+
+        self.next = now() + AGAIN
+        if self.shown is None:
+            self.shown = display({"text/plain": line}, raw=True, display_id=True)
+        else:
+            self.shown.update({"text/plain": line}, raw=True)
 
 
 class _Lines(Watcher):
