@@ -107,7 +107,8 @@ class Places:
         """
         filled, which = filled[:, None], which[:, None]
         layer = np.arange(len(self.windows))[:, None, None]
-        window = np.array([w or caches.rows for w in self.windows])[:, None, None]
+        rows = caches.rows
+        window = np.array([min(w or rows, rows) for w in self.windows])[:, None, None]
         number = (layer * caches.requests + which) * self.heads + np.arange(self.heads)
         low, last = np.maximum(filled + 1 - window, 0) // caches.tile, filled // caches.tile
         start = number * caches.tiles + low

@@ -281,7 +281,7 @@ def fed(
     places: dict[str, Array] = {}
     if sizes is not None:
         requests = np.arange(sizes.requests) if sizes.chunk is None else np.array([which])
-        count = 1 if sizes.chunk is None else max(counts.values())
+        count = 1 if sizes.chunk is None else max(counts.values(), default=sizes.tokens)
         places = caches.fed(model, sizes, behind, requests, count)
     positions = model.tokens[1] if sizes is None else sizes.rows
     for placed in model.placed:

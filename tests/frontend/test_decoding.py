@@ -107,6 +107,13 @@ def test_rows_that_nobody_wrote_do_not_count() -> None:
     assert abs(decoder.run({"ids": ids})[out] - golden).max() < 2e-6 * abs(golden).max()
 
 
+def test_a_window_past_the_caches_sees_all_that_is_in_them() -> None:
+    model, ids = decoders.decoder(decoders.Sizes(layers=2, windows=(40, 3))), np.arange(6)
+    decoder = Decoder(model, element="f32", cache=8, tile=4)
+    found, golden = decoder.run({"ids": ids})["logits"], model.run({"ids": ids})["logits"]
+    assert abs(found - golden).max() < 2e-6 * abs(golden).max()
+
+
 SMALL = {"hidden_size": 8, "intermediate_size": 12, "num_hidden_layers": 2}
 SMALL |= {"num_attention_heads": 2, "num_key_value_heads": 1, "head_dim": 4}
 
