@@ -16,7 +16,7 @@ from stepgen.cli.outputs import INPUT, Output
 @click.argument(
     "figure",
     help="8, 9, 10, 12, 13, 14, 15, 17, 19, 20, 21, combined, or all; on generated circuits "
-    "rtl-tiles, rtl-regions, rtl-attention, rtl-decoder, or rtl for these.",
+    "rtl-tiles, rtl-regions, rtl-attention, rtl-decoder, or rtl for these; streamtensor.",
 )
 @click.option(
     "-o",

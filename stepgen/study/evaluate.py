@@ -11,6 +11,7 @@ from ..ir.dtypes import int8
 from ..ir.errors import StepError
 from ..ir.graph import Graph
 from ..program import program
+from ..program.made import of_model
 from ..program.tiles import simulate
 from ..timing.drive import MAX_CYCLES
 from ..timing.tiles.machines import SDA
@@ -94,13 +95,17 @@ def build(point: Point) -> tuple[Graph, Mapping[str, Any]]:
     """The program of a point with its inputs, transformed."""
     function = program.find(point.workload)
     traces = {name: trace.array for name, trace in point.traces.items()}
+    if point.lowering:
+        texts = {name: str(value) for name, value in point.lowering.items()}
+        made = of_model(function(**point.options), point.name, texts, tensors=False)
+        return made.graph, made.inputs
     graph, inputs = function(**point.options, **traces)
-    made: Any = graph
+    changed: Any = graph
     for step in point.transforms:
-        made = getattr(transforms, step.name)(made, **step.options)
-    if made is graph:
+        changed = getattr(transforms, step.name)(changed, **step.options)
+    if changed is graph:
         return graph, inputs
-    return made.graph, made.inputs(inputs)
+    return changed.graph, changed.inputs(inputs)
 
 
 def _plain(value: Any) -> int | float:

@@ -88,6 +88,8 @@ class Point:
         circuit, those of `stepgen.study.circuit.Settings`.
     view : {"published", "fair", "circuit"}
         Whose rules the settings follow.
+    lowering : mapping of str to Value
+        Parameters of the program of a model, where the workload is one.
     """
 
     workload: str
@@ -97,6 +99,7 @@ class Point:
     machine: str = "sda"
     changes: Mapping[str, Value] = field(default_factory=dict)
     view: str = FAIR
+    lowering: Mapping[str, Value] = field(default_factory=dict)
 
     @property
     def text(self) -> str:
@@ -115,7 +118,8 @@ class Point:
     def name(self) -> str:
         """A short name, for messages."""
         made = "".join(f" {t.name}({_listed(t.options)})" for t in self.transforms)
-        return f"{self.workload}({_listed(self.options)}){made}"
+        options = {**self.options, **self.lowering}
+        return f"{self.workload}({_listed(options)}){made}"
 
     @property
     def origin(self) -> str:
@@ -138,6 +142,7 @@ class Point:
             data["machine"],
             data["changes"],
             data["view"],
+            data["lowering"],
         )
 
 

@@ -170,3 +170,11 @@ def batches(size: int) -> list[tuple[str, int, int]]:
     """Variation, standard deviation and first request of the nine batches of a size."""
     found = [(stdev, first) for batch, stdev, first in ATTENTION if batch == size]
     return [(VARIATIONS[i // 3], *which) for i, which in enumerate(found)]
+
+
+STREAMTENSOR: Mapping[tuple[str, int], Numbers] = {
+    ("gpt2", 32): {"latency_ms": 194.99, "first_ms": 34.59, "tokens_per_second": 199.51},
+    ("gpt2", 256): {"latency_ms": 1387.76, "first_ms": 272.85, "tokens_per_second": 229.61},
+}
+"""GPT-2 medium, W4A8, measured on a U55C (StreamTensor, MICRO 2025), by the tokens of
+the prompt, as many as follow: milliseconds in all, until the first token, and tokens a second."""

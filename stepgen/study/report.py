@@ -45,6 +45,10 @@ HEADINGS = {
     "ff": "FF",
     "block_ram": "block RAM",
     "rtl_cycles": "cycles of the RTL",
+    "latency_ms": "latency ms",
+    "first_ms": "first token ms",
+    "tokens_per_second": "tokens/s",
+    "roofline": "tokens/s, memory's bound",
 }
 
 _MEMORY_OF = {"memory_allocated": PUBLISHED, "memory_used": PUBLISHED, "memory_peak": FAIR}

@@ -54,7 +54,9 @@ UNDEFINED = re.compile(r"^.*\b(?:None|nan|inf)\b.*$", re.IGNORECASE | re.MULTILI
 
 
 def test_every_example_has_small_parameters() -> None:
-    assert {*SIZES, "models", "normalize", "recipes", "transformer"} == set(examples())
+    assert {*SIZES, "language_models", "models", "normalize", "recipes", "transformer"} == set(
+        examples()
+    )
 
 
 @pytest.mark.parametrize(

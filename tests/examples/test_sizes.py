@@ -30,7 +30,13 @@ def sizes() -> Iterator[Any]:
                     yield pytest.param(function, key, id=f"{name}:{function.__name__}-{key}")
 
 
-NAMES = {"models": "llama", "normalize": "rms_norm", "recipes": "relu", "transformer": "decode"}
+NAMES = {
+    "language_models": "gpt2",
+    "models": "llama",
+    "normalize": "rms_norm",
+    "recipes": "relu",
+    "transformer": "decode",
+}
 
 
 @pytest.mark.parametrize(("function", "key"), [*sizes()])

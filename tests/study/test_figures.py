@@ -41,7 +41,7 @@ def numbers_of(outcome):
 
 
 def test_all_figures_are_there_in_order():
-    assert list(figures()) == [*NAMES, *ON_CIRCUITS]
+    assert list(figures()) == [*NAMES, *ON_CIRCUITS, "streamtensor"]
     assert [f.name for f in study.chosen("all")] == NAMES
     assert [f.name for f in study.chosen("rtl")] == ON_CIRCUITS
 
@@ -282,3 +282,26 @@ def test_a_dynamic_point_is_compared_with_static_ones_of_the_same_fifos():
     ]
     made = with_distance([*results, *deep])
     assert [r["pareto_distance"] for r in made if r["tile"] == "dynamic"] == [4.0, 3.0]
+
+
+def test_times_of_language_models_follow_from_a_prompt_and_a_token(faked):
+    (results,) = [views for figure, views in faked if figure.name == "streamtensor"]
+    assert list(results) == list(VIEWS)
+    for r in results[PUBLISHED]:
+        output = int(r["tokens"].split(":")[1])
+        assert r["latency_ms"] == pytest.approx(
+            r["first_ms"] + 1e3 * output / r["tokens_per_second"]
+        )
+        assert r["tokens_per_second"] <= r["roofline"]
+        known = r["model"] == "GPT-2 medium" and output in (32, 256) and r["arrays"] == "split"
+        assert (r.published("latency_ms") is not None) == known
+    for found in published.STREAMTENSOR.values():
+        behind = found["latency_ms"] - found["first_ms"]
+        assert found["tokens_per_second"] * behind / 1e3 in (
+            pytest.approx(32, 1e-3),
+            pytest.approx(256, 1e-3),
+        )
+    wide, narrow = (
+        {r.row.point.changes.get("memory.channels") for r in results[view]} for view in VIEWS[::-1]
+    )
+    assert (wide, narrow) == ({None}, {4 * 29})
