@@ -78,7 +78,7 @@ class Loop(Kind):
             start.dtype, (first.count(1),), whole.name(f"{at.op.name}_back")
         )
         begun = reassemble([start, back], first, rank=0).flatten(0, 1)
-        whole.extents |= {str(dim): self.trips for dim in whole.graph.spans[spans]}
+        whole.extents |= {str(dim): self.trips for dim in whole.graph.span(spans)}
         at.because(f"one circuit for all {self.trips} layers, which go round")
         whole.layers, whole.made_in_layer = Layers(self.trips, self.shared, number), {}
         whole.values[self.begin] = Rows(begun)
