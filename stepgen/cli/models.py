@@ -54,8 +54,8 @@ def compiled(program: ProgramOptions, hardware: HardwareOptions, *, json: bool) 
     from stepgen.report import console, models
     from stepgen.tools.waiting import progress as shown_progress
 
-    _no_program(program, "--compiled")
-    model, settings = _opened(program, "--compiled is")
+    no_program(program, "--compiled")
+    model, settings = opened(program, "--compiled is")
     circuit = hardware.circuit()
     with shown_progress(quiet=json) as progress:
         progress("compiling", 0.0)
@@ -86,7 +86,7 @@ def run(
     from stepgen.tools.atomic import atomic_file
     from stepgen.tools.waiting import progress as shown_progress
 
-    model, left = _opened(program)
+    model, left = opened(program)
     _none_left(program, left)
     given = _given(program, model, ids)
     random = drawn(model, given, program.seed)
@@ -180,7 +180,7 @@ class Text:
             yield {"ids": [token]}, 1
 
 
-def _opened(
+def opened(
     program: ProgramOptions, what: str = "--ids and --golden are"
 ) -> tuple[Model, dict[str, str]]:
     """The model that is asked for, and what --set says of its program."""
@@ -191,7 +191,7 @@ def _opened(
     return model_of(program.program, settings, seed=program.seed, what=what)
 
 
-def _no_program(program: ProgramOptions, what: str) -> None:
+def no_program(program: ProgramOptions, what: str) -> None:
     """Refuse options that change a program, where a model's own are made."""
     from stepgen.ir.errors import StepError
 
@@ -204,8 +204,8 @@ def decoder(program: ProgramOptions, lanes: int) -> Decoder:
     """The programs of a model for a text; options that a text does not take are refused."""
     from stepgen.program import models
 
-    _no_program(program, "--ids")
-    model, settings = _opened(program)
+    no_program(program, "--ids")
+    model, settings = opened(program)
     return models.decoder(model, program.program, settings, lanes)
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from stepgen.cli import models
+from stepgen.cli import models, prompts
 from stepgen.cli.config import show_json
 from stepgen.cli.groups import grouped
 from stepgen.cli.options import ProgramOptions, json_option
@@ -39,7 +39,12 @@ if TYPE_CHECKING:
     metavar="FILE.npz",
     help="Write all inputs, including drawn ones; --inputs reads them.",
 )
-@click.option("--ids", type=INPUT, metavar="FILE", help="Tokens of a model (npz, npy, csv).")
+@click.option(
+    "--ids",
+    type=INPUT,
+    metavar="FILE",
+    help="Tokens of a model (npz, npy, csv); several arrays are prompts that run together.",
+)
 @models.more_option
 @click.option(
     "--golden", is_flag=True, help="Run the operations of a model, in doubles, by numpy alone."
@@ -64,6 +69,10 @@ def command(
     if text is not None:
         if save_inputs is not None:
             raise StepError("--save-inputs is for one run: leave it out, or leave --ids out")
+        several = prompts.prompts_of(ids, more)
+        if several is not None:
+            prompts.decode(program, several, lanes or LANES, out, json=json)
+            return
         models.decode(program, text, lanes or LANES, out, json=json)
         return
     from stepgen.commands.run import ran

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from stepgen.cli import models
+from stepgen.cli import models, prompts
 from stepgen.cli.config import show_json
 from stepgen.cli.groups import check_unused, grouped
 from stepgen.cli.options import HardwareOptions, ProgramOptions, RunOptions, json_option
@@ -66,7 +66,8 @@ MOST_FAULTS = 10
     "--ids",
     type=INPUT,
     metavar="FILE",
-    help="Tokens of a model (npz, npy, csv), which run one after the other on one memory.",
+    help="Tokens of a model (npz, npy, csv), which run one after the other on one memory; several "
+    "arrays are prompts that run together.",
 )
 @models.more_option
 @json_option
@@ -95,8 +96,10 @@ def command(
     if not waveform:
         check_unused("is for a waveform: add --waveform", "waveform_cycles", "waveform_units")
     check_target(output)
-    text = models.text_of(ids, more)
-    if text is None:
+    text, several = models.text_of(ids, more), prompts.prompts_of(ids, more)
+    if several is not None:
+        loaded, groups = prompts.experiments(program, hardware, when, several)
+    elif text is None:
         loaded = program.load()
         groups = [[when.timing().experiment(loaded, hardware.circuit(), seed=program.seed)]]
     else:

@@ -21,7 +21,7 @@ from .settings import parameters as bound
 from .traces import Lengths
 
 if TYPE_CHECKING:
-    from ..frontend import CompileLog, Decoder
+    from ..frontend import Batch, CompileLog, Decoder
     from ..frontend.model import Model
     from ..hw.design.table import Design
 
@@ -326,3 +326,44 @@ def decoder(model: Model, spec: str, settings: Mapping[str, str], lanes: int) ->
     assert sizes is not None
     del asked["rows"]
     return placed(spec, lambda: Decoder(model, **asked, chunk=sizes.chunk, lanes=lanes))
+
+
+def batch(model: Model, spec: str, settings: Mapping[str, str], lanes: int, requests: int) -> Batch:
+    """The program of a model for several texts, and its memory.
+
+    Parameters
+    ----------
+    model : Model
+    spec : str
+        Where it is from, for messages.
+    settings : mapping of str to str
+        Parameters, as texts: with phase=prefill there is a program for chunks of `rows` tokens.
+    lanes : int
+        Lanes of a slice.
+    requests : int
+        Texts.
+
+    Raises
+    ------
+    StepError
+        If it can't be lowered, or does not decode.
+    """
+    from ..frontend import Batch, lowering
+
+    asked = parameters(**bind(parameters, settings, {}, spec))
+    phase = lowering.phase_of(model, asked["phase"])
+    if phase == "stream":
+        raise StepError(f"{spec} takes all tokens in one run: give them by --inputs, not by --ids")
+    alone = parameters()
+    for name in ("batch", "filled", "last", "block", "layer", "tiling", "expert_rows"):
+        if asked[name] != alone[name]:
+            raise StepError(
+                f"{spec} runs {requests} texts from their first tokens on, so {name} can't be "
+                f"{asked[name]}"
+            )
+    sizes = lowering.sizes_of(model, phase, *(asked[name] for name in ("rows", "cache", "tile")))
+    assert sizes is not None
+    given = {name: asked[name] for name in ("element", "columns", "cache", "tile")}
+    return placed(
+        spec, lambda: Batch(model, requests=requests, chunk=sizes.chunk, lanes=lanes, **given)
+    )

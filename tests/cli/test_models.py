@@ -162,6 +162,46 @@ def test_a_text_is_decoded_token_by_token(stepgen, here, llama) -> None:
         assert np.allclose(found["logits"], want, rtol=0, atol=2e-6 * np.abs(want).max())
 
 
+def test_prompts_of_different_length_are_decoded_together(stepgen, here, llama) -> None:
+    """Each gives what it gives by itself."""
+    assert stepgen("import llama -o m.stepgen").code == 0
+    prompts = {"first": [3, 1, 4, 1], "second": [5], "third": [9, 2]}
+    np.savez("prompts.npz", **{name: np.array(ids) for name, ids in prompts.items()})
+    given = "--set element=f32 --set cache=8 --set tile=3 --more 2"
+    told = stepgen(f"run m.stepgen --ids prompts.npz {given} -o out.npz --json").json
+    with np.load("out.npz") as found:
+        for name, ids in prompts.items():
+            text = [*ids, *told["generated"][name]]
+            want = hf.logits(llama["config"], llama["weights"], np.array(text))
+            error = np.abs(found[f"{name}/logits"] - want[-1]).max()
+            assert error < 2e-6 * np.abs(want).max()
+            assert [int(row.argmax()) for row in want[len(ids) - 1 : -1]] == text[len(ids) :]
+    alike = stepgen(
+        f"run m.stepgen --ids prompts.npz {given} --set phase=prefill --set rows=3 --json"
+    )
+    assert alike.json["generated"] == told["generated"]
+
+
+@pytest.mark.slow
+def test_prompts_are_tested_together(stepgen, here) -> None:
+    rng, b = np.random.default_rng(0), Builder("attend")
+    x = b.embedding(b.ids(), rng.normal(size=(20, 4)))
+    q, k, v = (b.heads(b.linear(x, rng.normal(size=(4, 4))), 4) for _ in "qkv")
+    save(b.model(b.join(b.attention(q, k, v, scale=1))), "m.stepgen")
+    np.savez("prompts.npz", a=[3, 1, 4], b=[5])
+    line = (
+        "test m.stepgen --ids prompts.npz --set cache=4 --set tile=2 --lanes 2 --driver cpp --json"
+    )
+    told = stepgen(line).json
+    assert told["good"]
+    assert len(told["tokens"]) == 3
+    np.save("ids.npy", [3, 1, 4])
+    chunks = line.replace("prompts.npz", "ids.npy") + " --set phase=prefill --set rows=2"
+    told = stepgen(chunks).json
+    assert told["good"]
+    assert len(told["tokens"]) == 2  # a chunk of two, and the rest
+
+
 @pytest.mark.slow
 def test_a_text_is_tested_on_one_memory(stepgen, here) -> None:
     rng, b = np.random.default_rng(0), Builder("attend")
@@ -239,6 +279,10 @@ def test_a_text_is_tested_on_one_memory(stepgen, here) -> None:
         ("time m.stepgen --set cache=33", "takes 32 tokens at most, so its cache has no 33 rows"),
         ("time m.stepgen --set cache=8 --set filled=8", "8 are there and 1 more do not fit"),
         ("run m.stepgen --ids far.npy --set filled=1", "so filled can't be 1"),
+        ("run m.stepgen --ids two.npz --set batch=2", "from their first tokens on, so batch can't"),
+        ("run m.stepgen --ids two.npz --set cache=2", "request b: its caches hold 2 tokens"),
+        ("test m.stepgen --ids two.npz --set phase=prefill", "token by token: leave phase=prefill"),
+        ("run m.stepgen --ids square.npz", "b must have the shape [tokens], not [1, 2]"),
         ("run m.stepgen --ids long.npy", "takes 1 to 32 tokens in a run, not 33"),
         ("run m.stepgen --ids far.npy --save-inputs x.npz", "--save-inputs is for one run"),
         ("run mlp.stepgen --set filled=1", "keeps no caches, so filled can't be 1"),
@@ -264,6 +308,8 @@ def test_bad_input_is_one_sentence(stepgen, here, llama, line, sentence) -> None
     (here / "llama" / "model.safetensors").rename(here / "weights.stepgen")
     np.save("far.npy", np.array([1, 40]))
     save(_experts(), "moe.stepgen")
+    np.savez("two.npz", a=np.array([1]), b=np.array([1, 2, 3]))
+    np.savez("square.npz", a=np.array([1]), b=np.array([[1, 2]]))
     (here / "few.csv").write_text("0,1\n")
     (here / "far.csv").write_text("0,3\n")
     np.savez("x.npz", x=np.zeros((2, 8)))
