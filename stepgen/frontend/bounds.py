@@ -12,6 +12,7 @@ from ..functions.products import Matmul, MatmulAdd
 from ..ir.dtypes import Buffer, Tile
 from ..ir.errors import StepError
 from ..ir.expr import Expr, ceiling, sum_of
+from ..ir.lengths import lengths_of
 from ..ir.metrics import metrics
 from ..ir.stream import Node, Stream
 from ..ir.wire import LANES
@@ -108,10 +109,11 @@ class Costs:
         which = np.arange(len(behind))
         given = caches.fed(made.model, sizes, behind, which, sizes.chunk or 1)
         for name, array in given.items():
-            dims = made.graph.spans.get(made.graph.inputs.get(name))  # type: ignore[arg-type]
+            stream = made.graph.inputs.get(name)
+            dims = None if stream is None else made.graph.spans.get(lengths_of(stream))
             if dims is not None:
                 length, total = dims
-                lengths = array[..., 1]
+                lengths = array[..., -1]
                 known |= {str(length): int(lengths.max()), str(total): int(lengths.sum())}
         return known
 
