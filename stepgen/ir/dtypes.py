@@ -177,7 +177,9 @@ class Tile(DataType):
         return self.elements * self.element.bytes
 
     def __str__(self) -> str:
-        extents = [str(d) if d.expr.is_atom else f"({d})" for d in self.dims]
+        extents = [
+            str(d) if d.expr.is_symbol or d.static is not None else f"({d})" for d in self.dims
+        ]
         return f"{self.element} {'x'.join(extents)}"
 
 

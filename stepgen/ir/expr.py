@@ -142,6 +142,9 @@ class Expr:
         found = product_of(*[self] * abs(power))
         return found if power >= 0 else 1 / found
 
+    def __bool__(self) -> bool:
+        return bool(self.terms)
+
     def __int__(self) -> int:
         """The number that a constant is."""
         number = self.number
@@ -165,11 +168,6 @@ class Expr:
     def is_symbol(self) -> bool:
         """Whether it is a symbol and nothing else."""
         return (atom := self._atom) is not None and not atom.call
-
-    @property
-    def is_atom(self) -> bool:
-        """Whether it is a symbol or a number."""
-        return self.is_symbol or self.number is not None
 
     @property
     def rounded(self) -> Expr | None:

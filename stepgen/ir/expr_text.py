@@ -17,12 +17,9 @@ _LAST = (2,)
 
 
 def text(expr: Expr) -> str:
-    """The terms in order; a symbol that all have is before them in brackets."""
+    """The terms in order."""
     if not expr.terms:
         return "0"
-    number, common, rest = expr.factored
-    if common and len(rest.terms) > 1:
-        return f"{_term(common, number)}*({rest})"
     terms = [_term(m, expr.terms[m]) for m in sorted(expr.terms, key=_monomial_order)]
     return " + ".join(terms).replace("+ -", "- ")
 

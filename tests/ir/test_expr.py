@@ -138,7 +138,7 @@ def test_how_expressions_print() -> None:
     assert str(e10 + e2 * T + 3 + e2) == "E2*T + E2 + E10 + 3"
     assert str(ceiling(T / 4) * 3 - U**2 / 2) == "-U**2/2 + 3*ceil(T/4)"
     assert str(min_of(1, T) * U) == "U*min(1, T)"
-    assert str(2 * T * (U + V)) == "2*T*(U + V)"
+    assert str(2 * T * (U + V)) == "2*T*U + 2*T*V"
     assert str(T / (U + 1)) == "T/(U + 1)"
     assert str(max_of(T, min_of(U, 4))) == "max(T, min(4, U))"
     assert str(ZERO) == "0"
