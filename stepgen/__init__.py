@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import typing as _typing
 
-from stepgen.ir.homes import HOMES as _homes_of_functions
 from stepgen.tools import starting as _starting  # noqa: F401
+
+# isort: split
+from stepgen.ir.homes import HOMES as _homes_of_functions
 
 _homes_of_functions.append("stepgen.functions")
 

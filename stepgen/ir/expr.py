@@ -146,18 +146,21 @@ class Expr:
         return bool(self.terms)
 
     def __int__(self) -> int:
-        """The number that a constant is."""
-        number = self.number
-        if number is None:
+        return int(self._constant)
+
+    def __float__(self) -> float:
+        return float(self._constant)
+
+    @property
+    def _constant(self) -> Number:
+        if self.number is None:
             raise TypeError(f"{self} depends on {', '.join(map(str, self.free_symbols))}")
-        return int(number)
+        return self.number
 
     @property
     def number(self) -> Number | None:
         """The value of an expression without symbols, else None."""
-        if not self.terms:
-            return 0
-        return self.terms.get(()) if len(self.terms) == 1 else None
+        return self.terms.get((), None if self.terms else 0) if len(self.terms) < 2 else None
 
     @property
     def integer(self) -> int | None:
@@ -297,10 +300,6 @@ class Expr:
         return value(self, values)
 
     def __str__(self) -> str:
-        return self._text
-
-    @cached_property
-    def _text(self) -> str:
         return text(self)
 
     def __repr__(self) -> str:

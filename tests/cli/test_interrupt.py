@@ -50,7 +50,7 @@ def test_other_signals_end_a_command(here: Path, number: signal.Signals) -> None
     assert _interrupted(here, line, "simulating", {}, number) == 128 + number
 
 
-LOADED = ("stepgen.ir", "numpy", "stepgen.ir.graph", "stepgen.cli", "click")
+LOADED = ("stepgen.ir", "numpy", "stepgen.cli", "click")
 
 
 @pytest.mark.parametrize("module", LOADED)

@@ -78,7 +78,7 @@ def test_tokens_go_where_a_gate_sends_them(order: Any, tmp_path: Any) -> None:
         ]
         assert sum(y).tolist() == sum(weighted).tolist()
     timed, result = simulate_with_data(g, inputs, SDA, lanes=4)
-    flops = sg.metrics(g).flops.xreplace(measure(g, result))
+    flops = sg.metrics(g).flops.subs(measure(g, result))
     assert timed.flops_useful + timed.flops_padding == flops
     assert [t[0].tolist() for t in result.nested("scores")] == found
 

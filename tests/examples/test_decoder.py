@@ -101,7 +101,7 @@ def test_it_is_a_decoder_layer(
 def test_full_layers_are_built_with_little_work(model: str, heads: int, kv: int) -> None:
     lengths = np.array([1063, 17, 31, 4000])
     build = example("decoder").decoder
-    build(model, lengths, data=False)  # fills the caches of sympy
+    build(model, lengths, data=False)
     (graph, inputs), calls = worked(lambda: build(model, lengths, data=False))
     assert calls < 1_500_000
     assert set(inputs) == {"route", "span", "place", "filled", "position"}
