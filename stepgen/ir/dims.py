@@ -418,7 +418,9 @@ def _indicator(expr: Expr) -> Expr:
     factors = [f for f in expr.factors() if not f.positive]
     if factors != [expr]:
         return _indicator(factors[0]) if len(factors) == 1 else min_of(1, product_of(*factors))
-    return _indicator(expr.rounded) if expr.rounded is not None else min_of(1, expr)
+    if expr.atom is not None and expr.atom.call == "ceil":
+        return _indicator(expr.atom.inside[0])
+    return min_of(1, expr)
 
 
 def show_shape(shape: Iterable[Dim]) -> str:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cache, cached_property
+from functools import cache, cached_property, total_ordering
 from math import ceil, gcd, lcm
 from numbers import Rational
 from operator import itemgetter
@@ -74,6 +74,7 @@ class Atom:
         return self.name or f"{'' if self.call == 'sum' else self.call}({inside})"
 
 
+@total_ordering
 class Expr:
     """A sum of products of symbols; see the module.
 
@@ -101,6 +102,10 @@ class Expr:
         if isinstance(other, Rational):
             other = as_expr(other)
         return isinstance(other, Expr) and (self is other or self.terms == other.terms)
+
+    def __lt__(self, other: Expr | Number) -> bool:
+        """Of numbers alone."""
+        return bool(self._constant < as_expr(other)._constant)
 
     def __add__(self, other: Expr | Number) -> Expr:
         return sum_of(self, other)
@@ -170,23 +175,17 @@ class Expr:
     @cached_property
     def is_symbol(self) -> bool:
         """Whether it is a symbol and nothing else."""
-        return (atom := self._atom) is not None and not atom.call
-
-    @property
-    def rounded(self) -> Expr | None:
-        """What ``ceil`` is of, if it is nothing else."""
-        atom = self._atom
-        return atom.inside[0] if atom is not None and atom.call == "ceil" else None
+        return (atom := self.atom) is not None and not atom.call
 
     @property
     def name(self) -> str:
         """The name of a symbol."""
-        atom = self._atom
+        atom = self.atom
         assert atom is not None, f"{self} is an expression"
         return atom.name
 
     @property
-    def _atom(self) -> Atom | None:
+    def atom(self) -> Atom | None:
         """The only factor of the only term."""
         if len(self.terms) == 1:
             ((monomial, count),) = self.terms.items()
@@ -254,7 +253,7 @@ class Expr:
         """``(a, b)`` such that the expression is ``a * symbol + b``, if there are such."""
         slope: dict[Monomial, Number] = {}
         rest: dict[Monomial, Number] = {}
-        one = symbol._atom
+        one = symbol.atom
         for monomial, count in self.terms.items():
             others = tuple(pair for pair in monomial if pair[0] != one)
             if any(symbol in part.free_symbols for atom, _ in others for part in atom.inside):
@@ -397,7 +396,7 @@ def _extreme(
     """A call of ``min`` or ``max``: without calls inside it, with one number, nothing twice."""
     flat: dict[Expr, None] = {}
     for part in map(as_expr, parts):
-        atom = part._atom
+        atom = part.atom
         flat |= dict.fromkeys(atom.inside if atom is not None and atom.call == call else (part,))
     numbers = [part.number for part in flat if part.number is not None]
     rest = sorted((p for p in flat if p.number is None), key=lambda p: natural(str(p)))

@@ -57,10 +57,16 @@ def folder(stepgen, here, kept):
 def test_it_gives_what_its_program_gives(stepgen, folder, line, options) -> None:
     of_program = stepgen(f"{line} {options}".format("p.py:layer"))
     assert of_program.code == 0
+    wanted = json.loads(of_program.out) if "--json" in line else of_program.out
     for given in {"", options}:
         said = stepgen(f"{line} {given}".format("built"))
         assert said.code == 0, said.err
-        assert said.out.replace("built", "p.py:layer") == of_program.out
+        if "--json" not in line:
+            assert said.out.replace("built", "p.py:layer") == wanted
+            continue
+        got = json.loads(said.out)
+        assert got.pop("settings", {"program": "built"})["program"] == "built"
+        assert got == {k: v for k, v in wanted.items() if k != "settings"}
 
 
 def test_its_verilog_is_not_built_again(stepgen, here, folder) -> None:

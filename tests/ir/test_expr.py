@@ -160,3 +160,11 @@ def test_what_is_no_number_is_refused() -> None:
     with pytest.raises(ZeroDivisionError, match="T by 0"):
         T / 0
     assert sympy.Integer(3) * T == 3 * T
+
+
+def test_numbers_are_compared() -> None:
+    three = T - T + 3
+    assert 2 < three <= 3 < three + 1
+    assert (float(three / 2), int(three)) == (1.5, 3)
+    with pytest.raises(TypeError, match="T depends on T"):
+        assert T > 2
