@@ -391,6 +391,11 @@ def simulate(
     seen = window(waveform_cycles, waveform_units, design)
     progress("predicting", 0.0)
     cases = [e.case(judge=driver == "judge", four_state=four_state) for e in experiments]
+    if seen.first >= (limit := cases[0].limit):
+        raise StepError(
+            f"a waveform from cycle {seen.first:,} on has nothing: {design.name} ends in cycle "
+            f"{limit:,} at the latest"
+        )
     if simulation is None:
         simulation = built(
             design,
@@ -418,7 +423,8 @@ def simulate(
             short = dataclasses.replace(cases[0], limit=seen.end)
             write_cases(Path(place), outside, [short])
             if isinstance(simulation, Simulation):
-                run_driver(simulation, Path(place), vcd=raw, vcd_from=seen.first, seed=seed)
+                begin = seen.first if seen.first < outcomes[0].cycles else 0
+                run_driver(simulation, Path(place), vcd=raw, vcd_from=begin, seed=seed)
             else:
                 run_cocotb(simulation, Path(place), vcd=raw, seed=seed)
     if waveform is not None and raw is not None and raw != waveform:

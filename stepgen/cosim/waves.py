@@ -132,12 +132,13 @@ def convert(vcd: Path, target: Path, design: Design, what: Window) -> None:
     target : Path
     design : Design
     what : Window
-        A run without these cycles leaves a waveform of its beginning.
+        A run without these cycles leaves a waveform of all of it, and one that does not start of
+        what there is.
     """
-    for late in (True, False):
+    for first, end in ((what.first, what.end), (0, None), (None, None)):
         with vcd.open("rb") as file, writing(target) as fst:
             shown = _Shown(fst, [*_wires(file)], design, what.units)
-            if _play(file, shown, what, late=late):
+            if _play(file, shown, first, end):
                 return
 
 
@@ -158,10 +159,9 @@ def _wires(file: IO[bytes]) -> Iterator[Wire]:
             return
 
 
-def _play(file: IO[bytes], shown: _Shown, what: Window, *, late: bool) -> bool:
-    """Write the changes; whether there were any. If not `late`, begin with the first one."""
-    clock, edges, start, began = b"0", 0, 0, not late
-    first, end = (what.first, what.end) if late else (0, None)
+def _play(file: IO[bytes], shown: _Shown, first: int | None, end: int | None) -> bool:
+    """Write the changes from a cycle on, or all; whether there were any."""
+    clock, edges, start, began = b"0", 0, 0, first is None
     now: dict[bytes, bytes] = {}
     step: dict[bytes, bytes] = {}
     for line in _changes(file):
@@ -173,11 +173,12 @@ def _play(file: IO[bytes], shown: _Shown, what: Window, *, late: bool) -> bool:
         edges += edge > clock
         clock = edge
         if not began:
-            if now.get(shown.running) != b"1" or _number(now, shown.cycle) < first:
+            # Not from a cycle above: registers hold drawn values until they are reset.
+            if now.get(shown.running) != b"1" or _number(now, shown.cycle) != first:
                 step.clear()
                 continue
             began, start, step = True, edges, dict(now)
-        cycle = first + edges - start
+        cycle = (first or 0) + edges - start
         if end is not None and cycle >= end:
             break
         shown.show(TICKS * cycle + (TICKS // 2) * (clock != b"1"), step)

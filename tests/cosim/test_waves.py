@@ -44,7 +44,7 @@ def read(path: Path) -> Wave:
     return Wave({n: of.get(s.handle, []) for n, s in signals.by_name.items()}, scale)
 
 
-def experiment() -> Experiment:
+def experiment(seed: int = 1) -> Experiment:
     """Rows of f32 in, those that a gate lets pass out."""
     g = sg.Graph("gate")
     x = g.input("x", sg.Tile(1, 3, sg.f32), (4,))
@@ -55,7 +55,7 @@ def experiment() -> Experiment:
         "x": [[[1.5, -2.0, 0.25]], [[9.0, 9.0, 9.0]], [[4.0, 5.0, 6.0]], [[0.0, 0.5, -(2.0**40)]]],
         "rows": [[1], [0], [1], [1]],
     }
-    return Experiment(g, given, lanes=2, stalls=Stalls(1, {"y": 0.5}))
+    return Experiment(g, given, lanes=2, stalls=Stalls(seed, {"y": 0.5}))
 
 
 @pytest.fixture(scope="module")
@@ -121,6 +121,33 @@ def test_a_window_has_its_cycles_and_units_alone(tested) -> None:
         for time, value in changes:
             if "clk" not in name and "lane" not in name and "kind" not in name:
                 assert value == whole.at(name, time), (name, time)
+
+
+@pytest.mark.parametrize("seed", [2, 3])
+def test_what_registers_hold_before_the_reset_is_no_run(tested, seed) -> None:
+    """They are drawn from the seed, `running` high in every other one."""
+    _, folder = tested
+    one = experiment(seed)
+    for first, cycles in ((0, None), (4, "4:9"), (0, "900:901")):
+        path = folder / f"{seed}.fst"
+        one.test(
+            folder / str(seed), driver="cpp", opt=LEAST_BUILD, waveform=path, waveform_cycles=cycles
+        )
+        wave = read(path)
+        assert [int(v, 2) for _, v in wave.changes["gate.cycle"][:3]] == [*range(first, first + 3)]
+        assert wave.changes["gate.cycle"][0][0] == TICKS * first
+
+
+def test_cycles_behind_every_end_are_refused(tested) -> None:
+    one, folder = tested
+    with pytest.raises(sg.StepError, match=r"from cycle 90,000 on has nothing: gate ends in cycle"):
+        one.test(
+            folder / "far",
+            driver="cpp",
+            opt=LEAST_BUILD,
+            waveform=folder / "far.fst",
+            waveform_cycles="90000:90001",
+        )
 
 
 def test_it_is_small(tested) -> None:
