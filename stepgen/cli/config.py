@@ -22,12 +22,12 @@ NO_SETTING = (OPTION, "json", "help", "selftest")
 """Parameters that only the command line has."""
 
 
-def config(text: str = FILE) -> Config:
+def config(text: str | Path = FILE) -> Config:
     """Settings from a ``stepgen.toml``, to be given to `run`, `time` and the like as a program.
 
     Parameters
     ----------
-    text : str
+    text : str or Path
         The name of settings in the file in the current folder, another file that ends in
         ``.toml``, or both: ``"FILE.toml:NAME"``.
 
@@ -36,7 +36,9 @@ def config(text: str = FILE) -> Config:
     StepError
         If there is no such file or name, or it has a key that is the option of no command.
     """
-    return found(text, None)
+    if not isinstance(text, str | Path):
+        raise StepError(f"sg.config takes a name or a file of settings, not {text!r}")
+    return found(str(text), None)
 
 
 def found(text: str, program: str | None) -> Config:
@@ -47,15 +49,20 @@ def found(text: str, program: str | None) -> Config:
 @functools.cache
 def keys() -> Mapping[str, Key]:
     """What may stand in a file of settings: the options of all commands that read one."""
+    return {key_of(parameter): _key(parameter) for parameter in _parameters()}
+
+
+def _parameters() -> list[click.Parameter]:
+    """Those of all commands that read a file of settings."""
     from stepgen.cli.app import app
 
-    return {
-        key_of(parameter): _key(parameter)
+    return [
+        parameter
         for command in app.commands.values()
         if any(parameter.name == OPTION for parameter in command.params)
         for parameter in command.params
         if parameter.name not in NO_SETTING
-    }
+    ]
 
 
 def key_of(parameter: click.Parameter) -> str:
@@ -70,7 +77,9 @@ def defaults(settings: Config, parameters: Iterable[click.Parameter]) -> dict[st
     return {
         str(parameter.name): _given(key, settings.values[key_of(parameter)])
         for parameter in parameters
-        if (key := keys().get(key_of(parameter))) and key_of(parameter) in settings.values
+        if (key := keys().get(key_of(parameter)))
+        and key_of(parameter) in settings.values
+        and _meant(parameter, settings.values[key_of(parameter)])
     }
 
 
@@ -147,6 +156,22 @@ def _names(sentence: str, key: str, settings: Config) -> bool:
     return f"--{key} " in f"{sentence} " or any(
         repr(name) in sentence or name in words for name in names
     )
+
+
+def _meant(parameter: click.Parameter, value: Any) -> bool:
+    """Whether a value is for this command: a folder of results is no file of another command."""
+    kind = parameter.type
+    if not isinstance(kind, Output) or not isinstance(value, str):
+        return True
+    ending = Path(value).suffix
+    return ending in (kind.suffixes or ("",)) or ending not in _endings(key_of(parameter))
+
+
+@functools.cache
+def _endings(key: str) -> frozenset[str]:
+    """How the outputs of all commands that have this option end; folders with nothing."""
+    kinds = [p.type for p in _parameters() if key_of(p) == key and isinstance(p.type, Output)]
+    return frozenset(ending for kind in kinds for ending in kind.suffixes or ("",))
 
 
 def _of_file(context: click.Context, parameter: click.Parameter) -> bool:

@@ -194,18 +194,18 @@ def grouped(function: Callable[..., Any]) -> click.Command:
     def run(**values: Any) -> Any:
         from stepgen.tools.atomic import keeping
 
-        inputs = outputs.check(values, command.params)
-        for name, group in groups.items():
-            values[name] = group(**{f.name: values.pop(f.name) for f in fields[name]})
         context, json = click.get_current_context(), values.get("json")
-        with keeping(inputs):
-            try:
+        try:
+            inputs = outputs.check(values, command.params)
+            for name, group in groups.items():
+                values[name] = group(**{f.name: values.pop(f.name) for f in fields[name]})
+            with keeping(inputs):
                 result = placed("the command line", lambda: function(**values))
-            except StepError as error:
-                said = config.placed(context, error)
-                if said is error:
-                    raise
-                raise said from error
+        except StepError as error:
+            said = config.placed(context, error)
+            if said is error:
+                raise
+            raise said from error
         if not json:
             config.show(context)
         return result

@@ -90,10 +90,12 @@ def read(text: str, beside: str | None, keys: Mapping[str, Key]) -> Config:
     """
     path, name = _located(text, beside)
     try:
-        source = path.read_text(encoding="utf-8")
+        source = path.read_text(encoding="utf-8-sig")  # editors of Windows begin with a mark
         written = tomllib.loads(source)
     except FileNotFoundError:
         raise StepError(f"there is no file {path}, which --config {text} needs") from None
+    except OSError as error:
+        raise StepError(f"can't read {path}: {error.strerror or error}") from None
     except (ValueError, RecursionError) as error:  # also of bytes that are not UTF-8
         raise StepError(f"{path} can't be read as TOML: {error}") from None
     shared, named = _split(written, keys)

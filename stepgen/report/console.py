@@ -43,8 +43,8 @@ MOST_DIMS = 16
 def show(*parts: RenderableType) -> None:
     """Print tables and lines, 160 columns wide if stdout is not a terminal."""
     width = None if sys.stdout.isatty() else 160
-    # Types are written in brackets, which must not be taken for markup.
-    console = Console(width=width, highlight=False, markup=False)
+    # Types are written in brackets, and places as `file:name:`: neither is markup or a picture.
+    console = Console(width=width, highlight=False, markup=False, emoji=False)
     for part in parts:
         console.print(part)
 

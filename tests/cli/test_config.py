@@ -72,6 +72,24 @@ def test_a_file_is_for_several_commands(stepgen, settings) -> None:
     assert (settings / "made" / "layer.v").exists()
 
 
+def test_an_output_is_for_the_commands_that_write_such_a_one(stepgen, here) -> None:
+    """A folder is no file; a name between colons is no picture."""
+    (here / "stepgen.toml").write_text("program = 'p.py:layer'\n[b]\nout = 'made'")
+    for command in ("run", "report --no-luts"):
+        said = stepgen(f"{command} --config b")
+        assert said.code == 0, said.err
+        assert "\nsettings of stepgen.toml:b: program=p.py:layer" in said.out
+        assert "made" not in said.out
+    assert (here / "report.html").exists()
+    assert not (here / "made").exists()
+    (here / "stepgen.toml").write_text("program = 'p.py:layer'\n[b]\nout = 'made.npz'")
+    assert stepgen("run --config b").code == stepgen("verilog --config b").code == 0
+    assert (here / "made.npz").is_file()
+    (here / "stepgen.toml").write_text("program = 'p.py:layer'\n[b]\nout = 'made.txt'")
+    said = stepgen("run --config b").err.splitlines()[-1]
+    assert said == "stepgen: stepgen.toml:3: --out is a file that ends in .npz, not made.txt"
+
+
 def test_paths_are_relative_to_the_file(stepgen, settings, monkeypatch) -> None:
     (settings / "deep").mkdir()
     monkeypatch.chdir(settings / "deep")
@@ -107,6 +125,12 @@ def test_python_takes_the_same_settings(stepgen, settings) -> None:
     )
     with pytest.raises(sg.StepError, match=r"takes no inputs beside stepgen\.toml:slow"):
         sg.run(named, {"x": []})
+    assert str(sg.config(settings / "stepgen.toml")) == str(settings / "stepgen.toml")
+    with pytest.raises(sg.StepError, match="takes a name or a file of settings, not None"):
+        sg.config(None)  # type: ignore[arg-type]
+    (settings / "a.toml").mkdir()
+    with pytest.raises(sg.StepError, match=r"^can't read a.toml: Is a directory$"):
+        sg.config("a.toml")
     (settings / "stepgen.toml").write_text("latency = true")
     with pytest.raises(sg.StepError, match=r"stepgen\.toml:1: latency takes a text or a number"):
         sg.config()
@@ -156,6 +180,8 @@ def test_what_neither_file_nor_line_has_is_named(stepgen, here) -> None:
     said = stepgen("synth p.py:layer --config a")
     assert "stepgen.toml:a has no board, and the command line has none either" in said.err
     assert "there is no file x.toml" in stepgen("time --config x.toml").err
+    (here / "stepgen.toml").write_bytes(b"\xef\xbb\xbfprogram = 'p.py:layer'")
+    assert stepgen("metrics --config stepgen.toml").code == 0  # as editors of Windows begin it
     (here / "stepgen.toml").write_bytes(b"\xff")
     assert "stepgen.toml can't be read as TOML" in stepgen("time p.py:layer --config a").err
 
