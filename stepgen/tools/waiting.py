@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -58,7 +59,8 @@ def progress(*, quiet: bool = False) -> Iterator[Progress]:
             cell.close()
         return
     console = Console(stderr=True)
-    if quiet or not console.is_terminal:
+    in_cell = "JPY_PARENT_PID" in os.environ  # a cell's terminal shows a bar as many lines
+    if quiet or in_cell or not console.is_terminal:
         lines = _Lines(quiet)
         with watched(lines):
             yield lines.tell

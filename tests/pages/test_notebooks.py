@@ -61,6 +61,8 @@ def test_a_notebook_prints_what_its_page_says(page: Path, tmp_path: Path) -> Non
             for line in body.splitlines():
                 wanted = re.escape(line.rstrip()).replace(re.escape("..."), ".*")
                 assert line.startswith("$ ") or any(re.fullmatch(wanted, p) for p in printed), line
+    # No bar that is drawn over itself: only colours.
+    assert not [line for line in printed if "\x1b" in line]
 
 
 @pytest.mark.slow
