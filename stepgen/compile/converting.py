@@ -154,12 +154,12 @@ def _converted(x: Stream, source: Itensor, target: Itensor) -> Way:
     if not steps:
         why = f"{words}which come in this order"
         return Way("new tiles", bits, 0, why, lambda: _join(_cut(x, source, piece), target, piece))
-    told = []
+    passes = []
     for nest in steps:
         chunk = prod(int(n) for n, _ in nest.source)
         around = prod(int(n) for n, _ in nest.shared)
         bits += (1 + (around > 1)) * chunk * prod(piece) * source.element.bits
-        told.append(f"{chunk} tiles of {_say(piece)} at a time")
+        passes.append(f"{chunk} tiles of {_say(piece)} at a time")
 
     def make() -> Stream:
         made = _cut(x, source, piece)
@@ -167,7 +167,7 @@ def _converted(x: Stream, source: Itensor, target: Itensor) -> Way:
             made = _buffered(made, nest)
         return _join(made, target, piece)
 
-    return Way("buffer", bits, 0, f"{words}buffers {' and then '.join(told)}", make)
+    return Way("buffer", bits, 0, f"{words}buffers {' and then '.join(passes)}", make)
 
 
 def _steps(source: Itensor, target: Itensor, piece: Sequence[int]) -> list[Nest]:

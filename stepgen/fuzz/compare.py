@@ -321,10 +321,10 @@ def _moved(case: Case, experiment: Experiment, reference: Result) -> None:
     counted = hardware(case.graph, design).traffic
     values = measure(case.graph, reference)
     if counted.free_symbols <= values.keys():
-        told = counted.evaluate({k.name: v for k, v in values.items()})
+        counts = counted.evaluate({k.name: v for k, v in values.items()})
         moved = sum(experiment.traffic)
-        if moved > told or (moved < told and not traffic_varies(design)):
-            raise _Failed(f"the cycle model moves {moved} bytes, the hardware metrics say {told}")
+        if moved > counts or (moved < counts and not traffic_varies(design)):
+            raise _Failed(f"the cycle model moves {moved} bytes, the hardware metrics say {counts}")
 
 
 def _totals(case: Case, reference: Result) -> tuple[str, ...]:
