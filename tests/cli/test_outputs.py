@@ -131,8 +131,13 @@ def test_what_is_no_result_is_never_replaced(stepgen, here, device, key) -> None
     assert os.path.islink(here / f"device{suffix}")
 
 
+_LINKED = [key for key in FILES if key[0] not in ("figure", "deploy")]
+
+
 @pytest.mark.parametrize(
-    "key", [k for k in FILES if k[0] not in ("figure", "deploy")], ids=" ".join
+    "key",
+    [*_LINKED[:5], *(pytest.param(key, marks=pytest.mark.slow) for key in _LINKED[5:])],
+    ids=" ".join,
 )
 def test_a_symlink_to_a_file_stays_one(stepgen, here, key) -> None:
     suffix = OUTPUTS[key].suffixes[0]

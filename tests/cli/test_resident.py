@@ -27,6 +27,7 @@ def small(here) -> None:
     np.save("ids.npy", [3, 1])
 
 
+@pytest.mark.slow
 def test_tokens_run_on_weights_that_stay(stepgen, small) -> None:
     made = stepgen(f"{LINE} --more 3 --json -o board.npz --report told.json").json
     text = stepgen(f"run {MODEL} --ids ids.npy --more 3 --json -o host.npz").json
@@ -45,7 +46,7 @@ def test_tokens_run_on_weights_that_stay(stepgen, small) -> None:
     assert "bytes on the link, from the second one on" in shown.out
 
 
-@pytest.mark.parametrize("seed", some_slow(range(6), 2))
+@pytest.mark.parametrize("seed", some_slow(range(6), 1))
 def test_a_text_goes_on_behind_a_lost_link(stepgen, small, monkeypatch, seed: int) -> None:
     wanted = stepgen(f"{LINE} --more 1 --json").json
     left, send = random.Random(seed).randrange(20, 120), VirtualWire.send

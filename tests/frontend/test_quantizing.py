@@ -109,6 +109,7 @@ def test_bad_input_is_one_sentence(model: str, ids: Any, sentence: str) -> None:
         quantize(models.get(model, lambda: made)(), ids)
 
 
+@pytest.mark.slow
 def test_a_step_in_rtl(tmp_path: Path) -> None:
     sizes = decoders.Sizes(layers=2, heads=2, groups=1, each=4, hidden=4, experts=3)
     model = decoders.integers(decoders.decoder(sizes))

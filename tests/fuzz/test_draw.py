@@ -82,6 +82,7 @@ def arrays(one: Case) -> Iterator[np.ndarray]:
             yield np.asarray(item)
 
 
+@pytest.mark.slow
 def test_every_function_that_maps_to_a_unit_is_drawn(drawn) -> None:
     missing = {
         kind
