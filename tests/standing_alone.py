@@ -47,7 +47,7 @@ class Environment:
             }:
                 origin = Path(str(importlib.metadata.distribution(package).locate_file(top)))
                 (site / top).symlink_to(origin)
-        assert self.run("-c", "import stepgen", check=False).returncode == 1
+        assert self.run("-c", "import stepgen", check=False, cwd=folder).returncode == 1
 
     def run(
         self, *words: str | Path, check: bool = True, **more: object

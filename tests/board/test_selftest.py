@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import re
 from collections.abc import Iterator
 from types import SimpleNamespace
 from typing import Any
@@ -69,8 +70,10 @@ def test_another_clock_is_found(
     assert [name for name, step in steps.items() if not step.good] == ["clock"]
     found = steps["clock"].found
     assert abs(found["measured_hz"] / device.around.clock - factor) < 0.008
-    assert f"MHz by that of the host, within 0.5%, and {device.around.clock / 1e6:g} MHz" in (
-        steps["clock"].fault
+    # How exactly it is measured depends on how busy the host is.
+    assert re.search(
+        rf"MHz by that of the host, within 0\.\d%, and {device.around.clock / 1e6:g} MHz",
+        steps["clock"].fault,
     )
 
 
