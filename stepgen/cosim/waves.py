@@ -51,7 +51,7 @@ class Window:
     end : int, optional
         Cycle before which it ends.
     units : collection of str
-        Units that are shown, with the channels that they read and write; all if there are none.
+        Units that are shown, with the channels that they read and write; by default all.
     """
 
     first: int = 0
@@ -111,7 +111,7 @@ def span(cycles: int | str) -> tuple[int, int]:
     Raises
     ------
     StepError
-        If they are none.
+        If the text does not say a number or a range of cycles.
     """
     found = re.fullmatch(r"(?:(\d{1,18}):)?(\d{1,18})", str(cycles), re.ASCII)
     first, end = (int(found[1] or 0), int(found[2])) if found else (0, 0)
