@@ -180,7 +180,7 @@ class Costs:
 
 
 def costs_of(model: Model, rows: int) -> Costs | str:
-    """Least cycles of a model for a token which is the last of so many; or why there are none."""
+    """Least cycles of a model for the last of so many tokens, or why they are unknown."""
     caching = bool(caches.places(model))
     try:
         made = lowered(model, cache=rows if caching else None, data=False)

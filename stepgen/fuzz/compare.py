@@ -343,11 +343,11 @@ def _totals(case: Case, reference: Result) -> tuple[str, ...]:
         return (f"timing on tiles: {error}",)
     values = measure(case.graph, result)
     counted = metrics(case.graph, "paper")
-    told: dict[str, tuple[Expr, Any]] = {
+    formulas: dict[str, tuple[Expr, Any]] = {
         "bytes": (counted.traffic, run.traffic),
         "operations": (counted.flops, run.flops_useful + run.flops_padding),
     }
-    for what, (expr, used) in told.items():
+    for what, (expr, used) in formulas.items():
         if expr.free_symbols <= values.keys():
             wanted = expr.evaluate({k.name: v for k, v in values.items()})
             if used != wanted:
