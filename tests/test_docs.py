@@ -84,17 +84,23 @@ def test_the_readme_has_every_command():
 
 SLOW = (
     "boards.md",
+    "figures-rtl.md",
     "systems.md",
     "talk.md",
     *(f"adding-{a}.md" for a in ("a-board", "a-function", "an-operator", "a-verilog-kernel")),
 )
 """Pages whose commands build most."""
 
-MODELS = (
-    "docs/from-pytorch.md",
+BUILT = (
+    *(
+        f"docs/{name}.md"
+        for name in ("bring-up", "co-simulation", "from-pytorch", "registers", "settings")
+    ),
     *(named(p) for p in PAGES if p.parent.name == "tutorials"),
 )
 """Pages whose simulations take long; all other commands of theirs are quick."""
+
+SIMULATING = ("test", "deploy")
 
 
 @pytest.mark.parametrize(
@@ -116,7 +122,7 @@ def test_bitstreams_of_a_page(folder, capsys):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("page", ["docs/packages.md", *MODELS])
+@pytest.mark.parametrize("page", ["docs/packages.md", *BUILT])
 def test_simulations_of_a_page(page, folder, capsys):
     run_page(ROOT / page, folder, capsys, built=True)
 
@@ -163,7 +169,7 @@ def run_page(page, folder, capsys, *, built=False):
             FuseSoC(folder, exports(page))(*arguments, only=None if built else "--setup")
             continue
         assert tool == "stepgen", command
-        if named(page) in MODELS and arguments[0] in ("test", "deploy") and not built:
+        if named(page) in BUILT and arguments[0] in SIMULATING and not built:
             continue
         code = execute(arguments)
         out, err = capsys.readouterr()

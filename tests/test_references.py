@@ -75,6 +75,7 @@ def run(program, seed: int) -> tuple[DesignLayout, np.ndarray]:
     return layout, drive(layout, limit=1_000_000).M
 
 
+@pytest.mark.slow
 def test_each_page_is_free_exactly_once(monkeypatch):
     monkeypatch.setattr(allocation, "lowered", reused)
     kinds: Counter[str] = Counter()

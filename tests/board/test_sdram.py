@@ -12,6 +12,7 @@ import pytest
 from amaranth.hdl import Const, Module
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
+from seeds import some_slow
 
 from stepgen.cosim.case import Case, write_cases
 from stepgen.cosim.payload import Rows
@@ -290,7 +291,9 @@ def test_a_wrong_setting_of_the_model_is_seen(name: str, tmp_path: Path) -> None
     assert any("instead of" in fault or "beat" in fault for each in found for fault in each)
 
 
-@pytest.mark.parametrize(("pins", "word", "mhz"), [(16, 64, 100), (16, 32, 133), (32, 64, 100)])
+@pytest.mark.parametrize(
+    ("pins", "word", "mhz"), some_slow([(16, 64, 100), (16, 32, 133), (32, 64, 100)], 1)
+)
 def test_bursts_of_128_bytes_take_the_pins(pins: int, word: int, mhz: int, tmp_path: Path) -> None:
     """At the times of a chip of speed grade -7."""
     chip = {

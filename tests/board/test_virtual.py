@@ -69,6 +69,7 @@ def board(experiment: Experiment) -> Path:
     return virtual.build(experiment.design, AROUND)
 
 
+@pytest.mark.slow
 def test_for_a_board_that_is_there_no_verilog_is_written(
     board: Path, experiment: Experiment, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -176,6 +177,7 @@ def test_runs_take_the_predicted_cycles(wire: SerialWire, experiment: Experiment
         assert outcome.cycles == case.cycles
 
 
+@pytest.mark.slow
 def test_beats_that_do_not_fit_at_once_follow(
     experiment: Experiment, monkeypatch: pytest.MonkeyPatch
 ) -> None:

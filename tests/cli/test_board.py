@@ -34,6 +34,7 @@ def test_what_a_program_takes_is_its_estimate(stepgen, fits) -> None:
     assert rows["ulx3s-85f"]["fits"]
 
 
+@pytest.mark.slow
 def test_what_does_not_fit_is_named(stepgen, fits) -> None:
     rows = fits(f"--lanes 4 --set rows={ROWS}")
     assert "multipliers" in rows["icebreaker"]["why"]

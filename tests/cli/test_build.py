@@ -293,6 +293,7 @@ def test_constraints_and_options(stepgen, here, tools) -> None:
     assert options[:5] == ["--85k", "--package", "CABGA381", "--speed", "6"]
 
 
+@pytest.mark.slow
 def test_channels_are_counted_or_not(stepgen, tools) -> None:
     """Also on a simulated board, and by default as the file of the board says."""
     data = stepgen(f"deploy p.py:layer --board virtual:{BOARD} --no-counters --json").json
@@ -542,6 +543,7 @@ def test_fewer_lanes_are_told_where_they_are_the_cure(
     assert tools.calls == list(NAMES)
 
 
+@pytest.mark.slow
 def test_multipliers_that_are_missing_are_told_before_any_tool_runs(stepgen, here, tools) -> None:
     (here / "wide.py").write_text(WIDE, encoding="utf-8")
     for lanes, count in ((8, 64), (4, 16)):

@@ -47,6 +47,7 @@ def test_a_folder_beside_a_program(stepgen, here):
     assert said["names"] == ["folder", "p.py:layer"]
 
 
+@pytest.mark.slow
 def test_one_side_that_stops(stepgen, here):
     """The other numbers are compared."""
     said = stepgen("compare p.py:layer p.py:layer --max-cycles 10")

@@ -179,6 +179,7 @@ def test_another_exception_in_place_of_the_interrupt(name: str) -> None:
     assert (done.returncode, done.stderr) == (128 + getattr(signal, name), "")
 
 
+@pytest.mark.slow
 def test_the_compiler_ends_too(here: Path) -> None:
     own = {"STEPGEN_CACHE": str(here / "cache")}
     line = "test p.py:layer --driver cpp"

@@ -128,6 +128,7 @@ def by(what: str = "top_k", rows: int = 5, data: bool = True):
 """
 
 
+@pytest.mark.slow
 def test_data_are_drawn_where_they_decide(stepgen, here) -> None:
     """By each unit whose output no cycle model has: `run` and `test` draw them in any case."""
     (here / "d.py").write_text(DECIDED)

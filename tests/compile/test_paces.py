@@ -18,7 +18,7 @@ from stepgen.ir.wire import BARE, DONE, Beats
 from stepgen.timing import kernel as k
 from stepgen.timing.design_layout import DesignLayout
 
-SEEDS, MOST_SEEDS, ENOUGH = 4, 8, 10
+SEEDS, MOST_SEEDS, ENOUGH = 2, 8, 10
 WITHOUT_PACE = {"source", "sink", "discard", "store", "memory", "axi", "eager_merge"}
 """Kinds that no stream passes through, or in an order that time decides."""
 

@@ -27,6 +27,7 @@ def routed(g: sg.Graph) -> list[sg.Stream]:
     return sg.partition(pairs(g), g.input("sel", sg.Selector(2), (5,)), rank=0)
 
 
+@pytest.mark.slow
 def test_items_of_tuples_take_the_same_way(tmp_path):
     """Routed, merged and regrouped; in the end they are operands of one function."""
     g, rng = sg.Graph("pairs"), np.random.default_rng(1)

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from seeds import some_slow
 
 import stepgen as sg
 from stepgen.compile.cost import hardware
@@ -35,7 +36,7 @@ def experiment(lanes: int, bus: Bus, seed: int) -> Experiment:
     return Experiment(g, inputs, lanes=lanes, bus=bus, stalls=Stalls(seed, SHARES))
 
 
-@pytest.mark.parametrize(("lanes", "data_bits"), [(1, 32), (2, 128), (8, 32)])
+@pytest.mark.parametrize(("lanes", "data_bits"), some_slow([(2, 128), (1, 32), (8, 32)], 1))
 def test_they_are_read_and_written_to_the_byte(tmp_path, lanes, data_bits):
     one = experiment(lanes, Bus(data_bits=data_bits, burst=4), lanes)
     verdict = one.test(tmp_path, driver="cpp", opt=LEAST_BUILD)
@@ -62,6 +63,7 @@ def by_address(lanes: int, seed: int) -> Experiment:
     return Experiment(g, inputs, lanes=lanes, bus=Bus(data_bits=32), stalls=Stalls(seed, SHARES))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("lanes", [1, 4])
 def test_two_elements_of_a_byte_are_two_lanes(tmp_path, lanes):
     verdict = by_address(lanes, lanes).test(tmp_path, driver="cpp", opt=LEAST_BUILD)

@@ -76,6 +76,7 @@ def test_reference_model_and_rtl_agree(tiling, driver, tmp_path):
         assert verdict.compared["memory"] > 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("lanes", "bits"), [(8, 128), pytest.param(16, 32, marks=pytest.mark.slow)]
 )
@@ -125,6 +126,7 @@ def test_a_deadlock_names_the_depth_that_frees_it():
         _ = Experiment(*program, bus=BUS, depths={channel: depth - 1}).prediction
 
 
+@pytest.mark.slow
 def test_a_gate_between_two_matrix_products(tmp_path):
     """A matrix unit compares the done beat of a merge with that of the weights."""
     g = sg.Graph("gate")

@@ -51,6 +51,7 @@ def test_tensors_anywhere(program, driver, tmp_path):
     assert verdict.compared["memory"] < 10_000
 
 
+@pytest.mark.slow
 def test_a_difference_is_told_with_its_address(program, tmp_path):
     from dataclasses import replace
 

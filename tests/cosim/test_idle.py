@@ -28,6 +28,7 @@ def texts() -> Iterator[str]:
             yield verilog(design, probes=True, initial=False)
 
 
+@pytest.mark.slow
 def test_the_head_of_every_fifo_shows_junk() -> None:
     for text in islice(texts(), 6):
         names = re.findall(r"^module (.*?store(?:\.ahead)?) ?\(", text, re.MULTILINE)

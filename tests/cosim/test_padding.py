@@ -3,6 +3,7 @@
 import dataclasses
 
 import numpy as np
+import pytest
 
 import stepgen as sg
 from stepgen.cosim.building import LEAST_BUILD
@@ -44,6 +45,7 @@ def test_rows_of_any_width_agree(tmp_path):
     assert verdict.compared["values"] > 200
 
 
+@pytest.mark.slow
 def test_padding_that_is_used_is_found(tmp_path):
     """A port that passes a padded lane on as if it held a number."""
     leaky = experiment()

@@ -72,6 +72,7 @@ def sparse() -> sg.Graph:
     return g
 
 
+@pytest.mark.slow
 def test_addresses_from_memory_follow_the_request_to_its_region(tmp_path: Path) -> None:
     """Which region reads them depends on time, and the time on them."""
     new, made = parallelize(sparse(), regions=3), []

@@ -62,7 +62,7 @@ def test_the_drawn_pairs_differ() -> None:
     assert sorts == {-1, 0, 1}
 
 
-@pytest.mark.parametrize(("first", "second"), [(8, 2), (1, 4)])
+@pytest.mark.parametrize(("first", "second"), some_slow([(8, 2), (1, 4)], 1))
 def test_the_verilog_of_a_system(first: int, second: int, tmp_path: Path) -> None:
     """Both parts use the memory; every cycle, all counters, what is stored, runs aborted before."""
     system = stored({"first": first, "second": second})

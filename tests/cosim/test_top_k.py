@@ -83,6 +83,7 @@ def test_tokens_go_where_a_gate_sends_them(order: Any, tmp_path: Any) -> None:
     assert [t[0].tolist() for t in result.nested("scores")] == found
 
 
+@pytest.mark.slow
 def test_data_that_depend_on_the_order_of_arrival_decide(tmp_path: Any) -> None:
     """Sums in which a small number vanishes, unless large ones cancel before it arrives."""
     g = sg.Graph("sums")

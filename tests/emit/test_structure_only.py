@@ -35,6 +35,7 @@ def value(rng: np.random.Generator, name: str) -> np.ndarray:
     return rng.integers(0, 2, shape) if name in ("mask", "flag") else rng.integers(-9, 9, shape)
 
 
+@pytest.mark.slow
 def test_every_driver_agrees_on_them(tmp_path):
     graph, cases = references(), []
     for seed in range(3):

@@ -36,12 +36,12 @@ SIZED = {"gnn", "alignment"}
 
 QUICK: list[tuple[str, dict[str, Any]]] = [
     ("perceptron", {"rows": 16}),
-    ("attention", {"rows": 2, "width": 8, "tile": 4}),
     ("moe", SMALL | {"transform": SHARED.format(2)}),
-    ("gnn", {}),
     ("alignment", {}),
 ]
 SLOW: list[tuple[str, dict[str, Any]]] = [
+    ("attention", {"rows": 2, "width": 8, "tile": 4}),
+    ("gnn", {}),
     ("normalize:rms_norm", {}),
     ("matmul", {"element": "int8", "m": 16}),
     ("quantized", {"width": 10, "inner": 12, "tile_inner": 6}),

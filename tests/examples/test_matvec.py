@@ -33,6 +33,7 @@ def test_the_selected_vectors_are_multiplied(element: str, tile: int | None) -> 
         assert moved == groups * size + graph.tensors["x"].bytes + selected * 4 * 64
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("tiling", ["static", "dynamic"])
 def test_one_circuit_for_the_sweep(tmp_path: Path, tiling: str) -> None:
     runs = []

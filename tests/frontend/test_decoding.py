@@ -173,6 +173,7 @@ def test_bad_requests_are_one_sentence() -> None:
         batch.leave(request)
 
 
+@pytest.mark.slow
 def test_a_chunk_of_an_attention_in_rtl(tmp_path: Path) -> None:
     rng = np.random.default_rng(0)
     b = Builder("attend", tokens=(1, 16))

@@ -153,7 +153,7 @@ def test_mixtures_of_drawn_sizes(seed: int, element: str) -> None:
     ("build", "rows"),
     [
         (perceptron, 1),
-        (gated, 3),
+        pytest.param(gated, 3, marks=pytest.mark.slow),
         pytest.param(mixture, 1, marks=pytest.mark.slow),
         pytest.param(mixtures, 1, marks=pytest.mark.slow),
         pytest.param(layers, 1, marks=pytest.mark.slow),

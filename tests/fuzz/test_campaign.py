@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from icarus import needs_icarus
+from seeds import some_slow
 
 from stepgen.cosim import experiment
 from stepgen.fuzz import campaign
@@ -21,7 +22,7 @@ from stepgen.tools.workers import Workers
 CRASHERS = sorted((Path(__file__).parents[1] / "crashers").glob("*.json"))
 
 
-@pytest.mark.parametrize("path", CRASHERS, ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", some_slow(CRASHERS, 2), ids=lambda path: path.stem)
 def test_what_once_failed_agrees(path: Path) -> None:
     verdict = compare(Case.load(path))
     assert verdict.status == "agrees", verdict.says
@@ -31,6 +32,7 @@ def counted(tally: Tally) -> Tally:
     return dataclasses.replace(tally, seconds=0.0)
 
 
+@pytest.mark.slow
 def test_the_seed_decides_whoever_works_and_wherever_it_ended(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -58,6 +60,7 @@ def test_faces_agree_with_four_states(tmp_path: Path) -> None:
     assert campaign.load(tmp_path, 5, rtl=True).cases == 0
 
 
+@pytest.mark.slow
 def test_what_was_not_compared_in_time_is_compared_later(tmp_path: Path) -> None:
     tally = campaign.run(Tally(2, rtl=False), tmp_path, Workers(), seconds=0.5)
     again = campaign.run(tally, tmp_path, Workers(), seconds=600, cases=20 - tally.cases)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from icarus import needs_icarus, without_reset
+from seeds import some_slow
 
 import stepgen as sg
 from stepgen.cosim import builds, experiment
@@ -24,7 +25,7 @@ from stepgen.timing.kernel import STOP_SHIFT
 from stepgen.timing.model import Prediction
 
 
-@pytest.mark.parametrize("number", range(40))
+@pytest.mark.parametrize("number", some_slow(range(40), 20))
 def test_faces_agree_without_rtl(number: int) -> None:
     verdict = compare(case(21, number)[0], rtl=False)
     assert verdict.status != "failed", verdict.says
@@ -49,7 +50,7 @@ def test_a_cycle_model_with_a_wrong_level_is_found(monkeypatch: pytest.MonkeyPat
     assert says == "beat 1 of promote_0.0 is VALUE stop 4 in the cycle model, expected VALUE stop 3"
 
 
-@pytest.mark.parametrize("number", range(3))
+@pytest.mark.parametrize("number", some_slow(range(3), 1))
 def test_faces_agree_in_several_runs_on_one_build(
     number: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -204,6 +205,7 @@ def test_an_x_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "ready is X while the design does not run" in verdict.says
 
 
+@pytest.mark.slow
 def test_depths_that_are_too_small_are_found_and_shrunk(monkeypatch: pytest.MonkeyPatch) -> None:
     right = experiment.lowered
 

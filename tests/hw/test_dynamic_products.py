@@ -80,7 +80,7 @@ def extent(draw: Draw, dim: Any) -> int:
     ],
     ids=str,
 )
-@pytest.mark.parametrize("seed", some_slow(range(12), 2))
+@pytest.mark.parametrize("seed", some_slow(range(12), 1))
 def test_products_of_dynamic_tiles(seed: int, dynamic: str, element: sg.ElementType, use: str):
     """In Accum and Scan the tiles of a chunk have one size of the result."""
     draw = Draw(seed)

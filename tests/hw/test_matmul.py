@@ -168,7 +168,7 @@ def test_sums_start_at_a_row(seed, element):
 
 @pytest.mark.parametrize("element", ELEMENTS)
 @pytest.mark.parametrize("n_slices", [1, 2, 3, 4, 7])
-@pytest.mark.parametrize("k_slices", [1, 3])
+@pytest.mark.parametrize("k_slices", some_slow([3, 1], 1))
 def test_every_number_of_accumulators(k_slices, n_slices, element):
     draw = Draw(n_slices)
     compare(draw, 2, 2 * k_slices, 2 * n_slices, 0, [(5,)], element=element)

@@ -234,6 +234,7 @@ def test_one_channel_of_the_memory_is_slow(slow):
     design.verify(MemoryTiming(), Stalls(3, {slow: 0.95}), runs=1)
 
 
+@pytest.mark.slow
 def test_more_than_one_multiplexer_can_join():
     draw = Draw(14)
     design = OffChip(draw, Bus(32, 32, 4, 4))

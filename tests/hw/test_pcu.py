@@ -118,6 +118,7 @@ def test_every_function_of_every_type(name, tmp_path):
     assert verdict.good, verdict.outcome.faults
 
 
+@pytest.mark.slow
 def test_tables_of_every_type(tmp_path):
     """All 256 operands, and results that are special numbers among others."""
     rng = np.random.default_rng(2)

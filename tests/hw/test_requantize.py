@@ -5,6 +5,7 @@ import pytest
 from compiled import Compiled
 from drawn import Draw, to_beats, verify
 from harness import check, lone
+from seeds import some_slow
 
 import stepgen as sg
 from stepgen.cosim.experiment import Experiment
@@ -141,7 +142,7 @@ def exact(x: np.ndarray, multiplier: np.ndarray, shift: np.ndarray, to: str) -> 
     return np.clip(np.rint(x * multiplier / np.exp2(shift)), -most - 1, most).astype(to)
 
 
-@pytest.mark.parametrize("to", BITS)
+@pytest.mark.parametrize("to", some_slow(BITS, 1))
 def test_by_a_multiplier_and_a_shift_of_its_own(to, tmp_path):
     """A number in each cycle, what lies above the 15 and 5 bits being junk."""
     rng = np.random.default_rng(5)

@@ -10,6 +10,7 @@ from stepgen.ir.memory_timing import MemoryTiming
 from stepgen.ir.stalls import MEMORY_CHANNELS, Stalls
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", some_slow([1, 0, *range(2, 12)], 1))
 def test_at_drawn_moments(seed):
     """Several in a row, with bursts in flight and a stalled bus; then two runs to the cycle."""

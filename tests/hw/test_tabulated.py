@@ -116,6 +116,7 @@ def off_by_one(contents: tabulated.Contents, row: int) -> tabulated.Contents:
     return dataclasses.replace(contents, rows=tuple(rows))
 
 
+@pytest.mark.slow
 def test_what_is_broken_is_found(tmp_path):
     """One constant of one segment; the lowest bit of log2(e); a rounding without ties to even."""
     original = tabulated.coefficients

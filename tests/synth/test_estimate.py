@@ -57,6 +57,7 @@ def test_units_take_what_was_measured(chosen, tmp_path):
         assert abs(takes["lut"] - old["lut"]) <= most * old["lut"], f"{name}: {AGAIN}"
 
 
+@pytest.mark.slow
 def test_multipliers_and_block_ram_are_counted_exactly():
     designs = {one: estimate(design_of(*one)) for one in CHECKED}
     seen = 0
