@@ -20,6 +20,7 @@ NAMES = (
     "resources",
     "arithmetic",
     "units",
+    "language_units",
     "bitstreams",
     "mirror",
     "points",

@@ -27,17 +27,20 @@ from stepgen.synth.toolchain import RESOURCES, toolchain
 from stepgen.tools import external
 from tests.programs import every_unit
 
+from . import language_units
 from .table import Table
 
 EVERY_UNIT, LINK = "every_unit", "link"
 CHECKED = ((EVERY_UNIT, 4), (LINK, 4))
 """Have all kinds of units; the tests synthesize their units again."""
+CASES = {case.name: case for case in language_units.CASES}
 FITTED = (
     *CHECKED,
     (EVERY_UNIT, 8),
+    *((name, language_units.LANES) for name in CASES),
     *(("alignment", 4), ("attention", 4), ("gnn", 4), ("moe", 4), ("swiglu", 4)),
 )
-"""Programs and lanes whose units the weights are fitted to."""
+"""Programs and lanes whose units the weights are fitted to; also those of table u3."""
 WHOLE = (
     *(("alignment", 4), ("attention", 4), ("gnn", 4), ("moe", 4), ("swiglu", 4)),
     *(("matmul", 4), ("matvec", 8), ("normalize:softmax", 4), ("perceptron", 4)),
@@ -113,6 +116,8 @@ def design_of(program: str, lanes: int) -> Design:
     if program == LINK:  # a unit between the designs of a system
         tiles = (Channel("x", lanes, 8, 2), Channel("y", 2 * lanes, 8, 2))
         return alone(Link(lanes, 2 * lanes, 4 * lanes), tiles)
+    if program in CASES:
+        return CASES[program].design
     graph = every_unit() if program == EVERY_UNIT else load(program, draw=False).graph
     return lower(graph, lanes=lanes)
 
