@@ -34,7 +34,9 @@ def dot(picture: Picture) -> str:
     lines += _clusters(picture)
     lines += [f"  {_id(box.name)} [{_box(box)}];" for box in picture.boxes]
     for arrow in picture.arrows:
-        label = f"label={_text(*arrow.lines)}, " if arrow.lines else ""
+        # A space on either side keeps the label clear of its line.
+        spaced = (f" {line} " for line in arrow.lines)
+        label = f"label={_text(*spaced)}, " if arrow.lines else ""
         free = ", constraint=false, style=dashed" if arrow.back else ""
         ends = f"{_id(arrow.source)} -> {_id(arrow.target)}"
         lines.append(f"  {ends} [{label}id={_id(arrow.name)}{free}];")

@@ -26,6 +26,7 @@ STYLE = """
 .stepgen-graph .arrow path { fill: none; stroke: var(--line); }
 .stepgen-graph .arrow polygon { fill: var(--line); stroke: none; }
 .stepgen-graph .box rect.shade { fill: var(--shade); stroke: none; }
+.stepgen-graph .box rect.shade ~ text .second { fill: var(--ink); }
 .stepgen-graph .box.marked rect:not(.shade) { stroke: var(--mark); stroke-width: 2.5; }
 .stepgen-graph .arrow.marked path { stroke: var(--mark); stroke-width: 2.5; }
 .stepgen-graph .arrow.marked polygon { fill: var(--mark); }
@@ -33,7 +34,7 @@ STYLE = """
 .stepgen-graph .paper { fill: var(--paper); }
 .stepgen-graph .label { paint-order: stroke; stroke: var(--paper); stroke-width: 3px; }
 .stepgen-graph .group rect { fill: none; stroke: var(--edge); stroke-dasharray: 5 4; }
-.stepgen-graph .group.many rect.behind { stroke-dasharray: none; }
+.stepgen-graph .group.many rect { fill: var(--paper); stroke-dasharray: none; }
 .stepgen-graph .group text { text-anchor: start; fill: var(--soft); font-weight: 600; }
 """
 """Colours follow the viewer's; a page with colours of its own replaces the variables."""
@@ -71,7 +72,9 @@ def svg(placed: Placed, *, style: str = STYLE) -> str:
         lines.append(f"<style>{style}</style>")
     place = f'x="{-MARGIN}" y="{-MARGIN}" width="{width}" height="{height}"'
     lines.append(f'<rect class="paper" {place}/>')
-    for group, frame in zip(picture.groups, placed.groups, strict=False):
+    # Copies hide what is behind them, so the groups within one come after it.
+    groups = zip(picture.groups, placed.groups, strict=False)  # a grid has none
+    for group, frame in sorted(groups, key=lambda drawn: -len(drawn[0].boxes)):
         lines += _group(group, frame)
     for arrow in picture.arrows:
         lines += _arrow(arrow, placed.arrows[arrow.name])

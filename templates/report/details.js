@@ -46,8 +46,8 @@ followers.push(name => {
     say("FIFO", `${num(channel.depth)} beats, ${channel.memory}`);
     say("bits", num(channel.bits));
     if (levels[name]) say("level", `${levels[name].mean.toFixed(2)} beats on average, ${num(levels[name].most)} at most`);
-    if (D.remedy[name]) say("remedy", `a depth of ${num(D.remedy[name])}`);
+    if (D.remedy[name]) say("remedy", make("code", `--depth ${name.slice(1)}=${D.remedy[name]}`));
   }
   for (const w of D.waiting) if (w.unit === name || w.channel === name)
-    box.append(make("p", `${w.unit} waits for ${w.channel}: ${w.state}, ${num(w.level)} of ${num(w.depth)} beats`, "problem"));
+    box.append(make("p", `${w.unit} waits for ${w.channel.slice(1)}: ${w.state}, ${num(w.level)} of ${num(w.depth)} beats`, "problem"));
 });

@@ -68,6 +68,7 @@ for (const pane of panes) {
       const share = rows.reduce((sum, r) => sum + r.busy, 0) / Math.max(1, rows.length) / N;
       if (rect && rows.length) {
         rect.style.fill = `color-mix(in srgb, var(--busy) ${Math.min(90, 100 * share)}%, var(--box))`;
+        g.classList.toggle("deep", share > 0.25);
         if (title) title.textContent += `, busy in ${Math.round(100 * share)} % of the cycles` + (rows.length > 1 ? `, on average of ${rows.length} alike` : "");
       }
       g.classList.toggle("dead", g.names.some(u => deadUnits.has(u)));

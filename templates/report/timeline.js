@@ -41,7 +41,7 @@ function draw() {
     g.fillRect(x, 13, 1, 4);
     g.fillText(text, Math.min(x, wide - RIGHT - g.measureText(text).width), 11);
   }
-  if (mark !== null && mark >= view[0] && mark <= view[1]) { g.fillStyle = color("--mark"); g.fillRect(toX(mark), 0, 1, high); }
+  if (mark !== null && mark >= view[0] && mark <= view[1]) { g.fillStyle = color("--chosen"); g.fillRect(toX(mark), 0, 1, high); }
   $("tfrom").value = Math.floor(view[0]); $("tto").value = Math.ceil(view[1]);
 }
 function drawPhases(g, color) {
@@ -50,14 +50,14 @@ function drawPhases(g, color) {
   (D.why ? D.why.phases : []).forEach((phase, n) => {
     const from = Math.max(LEFT, toX(phase.first)), to = Math.min(LEFT + width(), toX(phase.last));
     if (to <= from) return;
-    g.fillStyle = color(phase.unit === chosen ? "--mark" : "--rule");
+    g.fillStyle = color(phase.unit === chosen ? "--chosen" : "--rule");
     g.fillRect(from, 18, Math.max(1, to - from - 1), H - 1);
     g.save(); g.beginPath(); g.rect(from, 18, to - from - 2, H); g.clip();
     g.fillStyle = color(phase.unit === chosen ? "--card" : "--text"); g.fillText(phase.unit, from + 3, 29); g.restore();
   });
 }
 function drawStates(g, {row}, y, color) {
-  g.fillStyle = color(row.unit === chosen ? "--mark" : "--text");
+  g.fillStyle = color(row.unit === chosen ? "--chosen" : "--text");
   g.fillText(`${row.unit} ${row.does}`.slice(0, 30), 4, y + 11);
   const s = row.sums ??= sums(row), px = width(), span = view[1] - view[0];
   g.fillStyle = color("--starved");
@@ -76,8 +76,9 @@ function drawStates(g, {row}, y, color) {
 function drawLevels(g, {channel}, y, color) {
   const l = levels[channel], depth = D.channels[channel].depth, px = width();
   g.fillStyle = color("--dim");
-  g.fillText(("  " + channel).slice(0, 30), 4, y + 11);
-  g.fillStyle = color("--mark");
+  const scale = ` 0–${num(depth)}`;
+  g.fillText("  " + channel.slice(0, 28 - scale.length) + scale, 4, y + 11);
+  g.fillStyle = color("--chosen");
   for (let x = 0; x < px; x++) {
     const from = toCycle(LEFT + x), to = toCycle(LEFT + x + 1), a = place(l.times, from), b = place(l.times, to);
     let most = l.times.length && l.times[a] <= from ? l.values[a] : 0;
