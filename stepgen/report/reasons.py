@@ -240,13 +240,19 @@ class _Teller:
 
     def losses(self, path: Sequence[Span]) -> list[str]:
         """What passes before, between and after the actions of the unit that limits most."""
-        spent: Counter[tuple[str, str]] = Counter()
+        units: Counter[str] = Counter()
+        actors: Counter[tuple[str, str]] = Counter()
         for span in path:
-            spent[span.unit, span.does] += span.last - span.first
-        (unit, does), most = spent.most_common(1)[0]
+            units[self.called(span.unit)] += span.last - span.first
+            actors[span.unit, span.does] += span.last - span.first
+        who, most = units.most_common(1)[0]
         if most < LIMITS * self.cycles:
             return []
-        row, who = self.rows[unit, does], self.called(unit)
+        # The part of it that the timeline shows, where that is on the path.
+        mains = {(a.unit, a.name) for a in self.mains}
+        parts = [actor for actor, _ in actors.most_common() if self.called(actor[0]) == who]
+        unit, does = next((part for part in parts if part in mains), parts[0])
+        row = self.rows[unit, does]
         own = [span for span in path if (span.unit, span.does) == (unit, does)]
         acts = row.changes[row.states == STATES.index(BUSY)]
         first = int(acts[0]) if acts.size else 0
@@ -256,19 +262,22 @@ class _Teller:
                 shares(row, np.array([first, max(last, first + 1)], float))[0, 0] * (last - first)
             )
         )
-        before = [span for span in path if span.first < first and span.unit != unit]
+        before = [span for span in path if span.first < first]
         after = [span for span in path if span.first >= last]
         return [
-            f"Lost at the start: {first:,} cycles before {who} begins{self._there(before)}.",
+            f"Lost at the start: {first:,} cycles before {who} begins{self._there(before, who)}.",
             f"Lost in between: {last - first - busy:,} cycles in which {who} waits.",
             f"Lost at the end: {self.cycles - last:,} cycles in which nothing waits for {who} any "
-            f"more{self._there(after)}.",
+            f"more{self._there(after, who)}.",
         ]
 
-    def _there(self, spans: Sequence[Span]) -> str:
+    def _there(self, spans: Sequence[Span], who: str) -> str:
+        """What limits the run while a unit does not act."""
         if not spans:
             return ""
         main = _main(spans, lambda span: self.called(span.unit))
+        if main == who:
+            main = f"another part of it ({_main(spans, lambda span: (span.unit, span.does))[1]})"
         return f", most of them limited by {main}"
 
     def phase(self, spans: Sequence[Span]) -> Phase:

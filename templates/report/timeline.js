@@ -1,6 +1,6 @@
 // The timeline: a line per unit, and below the chosen one a line per FIFO of it. The canvas is as
 // high as its window, and draws the lines that are scrolled to.
-const H = 15, HEAD = 34, LEFT = 210, RIGHT = 10, canvas = $("time"), scroll = $("rows");
+const H = 15, HEAD = 34, MOST = 470, LEFT = 210, RIGHT = 10, canvas = $("time"), scroll = $("rows");
 let view = [0, N], mark = null;
 function lines() {
   const every = $("tall").checked, found = [];
@@ -22,7 +22,9 @@ function step() {
 function draw() {
   if (!canvas) return;
   const css = getComputedStyle(document.documentElement), color = n => css.getPropertyValue(n).trim();
-  const all = lines(), ratio = devicePixelRatio || 1, wide = canvas.clientWidth, high = scroll.clientHeight;
+  const all = lines(), ratio = devicePixelRatio || 1;
+  scroll.style.height = Math.min(MOST, HEAD + all.length * H + 4) + "px";
+  const wide = canvas.clientWidth, high = scroll.clientHeight;
   $("spacer").style.height = Math.max(high, HEAD + all.length * H) + "px";
   canvas.style.height = high + "px";
   canvas.width = wide * ratio; canvas.height = high * ratio;
