@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -83,7 +82,7 @@ def _row(name: str, design: Design, counters: bool = True) -> tuple[str, ...]:
     """What a design takes on a board."""
     print(f"  {design.name} on {name}", flush=True)
     board = boards()[name]
-    board = replace(board, counters=board.counters and counters)
+    design = board.counted(design, None if counters else "none")
     made, there = build(design, board), available(board.chip)
     used = [f"{made.placed.used[w]:,} of {there[w]:,}" for w in RESOURCES]
     clock = f"{board.hz / 1e6:g} / {made.placed.hz / 1e6:.0f}"

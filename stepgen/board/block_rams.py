@@ -15,6 +15,7 @@ from ..hw.board.sdram.controller import data_queues
 from ..hw.board.top import Surroundings
 from ..hw.counters import totals
 from ..hw.design.block_rams import Blocks
+from ..hw.design.counting import counted
 from ..hw.design.ram import Ram
 from ..hw.design.table import Design
 from ..hw.units.sink.params import Sink
@@ -112,7 +113,7 @@ def _around(
     yield MEMORY, _memory(design, around, blocks)
     yield STREAMS, _streams(design, around.beats, blocks)
     yield LINK, iter([Ram(FRAME_BYTE, BUFFER_BYTES), Ram(BYTE, cobs.BLOCK_BYTES)])
-    yield CONTROL, _counters(len(design.channels) if around.counters else 0)
+    yield CONTROL, _counters(len(design.channels) if counted(design) else 0)
 
 
 def _memory(design: Design, around: Surroundings, blocks: Blocks) -> Iterator[Ram]:

@@ -12,6 +12,7 @@ from ..hw.board.family import family
 from ..hw.board.mmcm import MmcmFamily
 from ..hw.board.protocol import COUNT_BITS
 from ..hw.board.uart import LEAST_CYCLES
+from ..hw.design.counting import COUNTING
 from ..hw.design.ram import Ram
 from ..ir.arguments import shown
 from ..ir.errors import StepError
@@ -89,6 +90,8 @@ class _Checks:
         self._must(fits, "streams: beats", f"a power of two from 2 to {MOST_BEATS:,}", beats)
         self._pads()
         self._built()
+        said = self.board.counters
+        self._must(said in (None, *COUNTING), "counters", " or ".join(COUNTING), said)
 
     def _must(self, holds: object, key: str, wanted: str, value: Any) -> None:
         if not holds:

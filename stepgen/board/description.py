@@ -10,6 +10,7 @@ from ..hw.board.chip import CLOCK
 from ..hw.board.family import Pll, family
 from ..hw.board.top import Surroundings
 from ..hw.board.uart import LEAST_CYCLES
+from ..hw.design.counting import counting
 from ..hw.design.table import Design
 from ..hw.units.axi.params import Axi
 from ..ir.arguments import shown
@@ -48,8 +49,9 @@ class Board:
         Tables of the file, see `stepgen.board.tables`.
     program : Program or None
         None of a board with `vivado`.
-    counters : bool
-        Whether channels are counted.
+    counters : str or None
+        Which channels are counted where nobody says, see `stepgen.hw.design.counting`; by default
+        those of the design.
     standards : dict of str to str
         Of pads that have another one.
     tied : dict of str to str
@@ -71,7 +73,7 @@ class Board:
     streams: Streams
     led: Led
     program: Program | None = None
-    counters: bool = True
+    counters: str | None = None
     standards: dict[str, str] = field(default_factory=dict)
     tied: dict[str, str] = field(default_factory=dict)
     vivado: Vivado | None = None
@@ -188,8 +190,12 @@ class Board:
             beats=self.streams.beats,
             sdram=sdram if words else None,
             single_port=self.memory.kind == "spram",
-            counters=self.counters,
         )
+
+    def counted(self, design: Design, counters: str | bool | None = None) -> Design:
+        """The design with the counters that are asked for, or that the board's file says."""
+        asked = self.counters if counters is None else counters
+        return design if asked is None else replace(design, counters=counting(asked))
 
 
 def extent(design: Design) -> tuple[int, int]:

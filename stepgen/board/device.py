@@ -17,6 +17,7 @@ from ..cosim.outputs import nested, tokens_of
 from ..cosim.payload import Rows
 from ..emit.elaborate import interface
 from ..emit.windows import Windows
+from ..hw.design.counting import counted
 from ..hw.design.table import Bus, Design
 from ..ir.arguments import checked
 from ..ir.errors import StepError
@@ -55,9 +56,9 @@ class Device:
         Of its circuit, too, as for `stepgen.cosim.experiment.Experiment`: `onchip` is in KiB.
     built : Design, optional
         Of the program that was lowered before: it says all of these.
-    counters : bool, optional
-        Whether the cycles of each channel are counted and compared; by default what the board's
-        file says.
+    counters : str or bool, optional
+        Channels whose cycles are counted and compared, see `stepgen.hw.design.counting`; by default
+        what the board's file says, else the design.
     port : str, optional
         Serial port of a real board; by default the one that is found.
     seed : int
@@ -86,7 +87,7 @@ class Device:
         fuse: bool = True,
         onchip: float | Budget | None = None,
         built: Design | None = None,
-        counters: bool | None = None,
+        counters: str | bool | None = None,
         port: str | None = None,
         seed: int = 0,
         past_link: bool | None = None,
@@ -95,8 +96,6 @@ class Device:
         check_port(where, port)
         self.board, simulated = _board(where)
         self._given = port
-        if counters is not None:
-            self.board = replace(self.board, counters=counters)
         if past_link:
             check_past(self.board, simulated=simulated)
         if isinstance(program, Graph):
@@ -114,6 +113,7 @@ class Device:
         else:
             folder = design_folder.read(Path(program))
             self._graph, self.design = folder.graph, folder.manifest.design
+        self.design = self.board.counted(self.design, counters)
         self.around = self.board.around(self.design, simulated=simulated)
         self._alone = Lock()  # a run has the link for itself
         self._open, self._closed = ExitStack(), False
@@ -186,7 +186,7 @@ class Device:
         if not exact:
             experiment.unpredicted = "the beats of a port do not all fit its buffer"
             case = replace(experiment.case(), limit=max(UNPREDICTED_CYCLES, case.limit))
-        if not self.around.counters:
+        if not counted(self.design):
             case = replace(case, counters=None)
         return case, exact
 

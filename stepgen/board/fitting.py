@@ -20,10 +20,10 @@ WORDS = {
 """Names of resources in sentences."""
 
 LESS = {
-    "lut": "fewer lanes, experts that share regions (time_multiplex), or no counters of channels "
-    "(--no-counters)",
-    "ff": "fewer lanes, experts that share regions (time_multiplex), or no counters of channels "
-    "(--no-counters)",
+    "lut": "fewer lanes, experts that share regions (time_multiplex), or fewer counters "
+    "(--counters units or none)",
+    "ff": "fewer lanes, experts that share regions (time_multiplex), or fewer counters "
+    "(--counters units or none)",
     "multiplier": "fewer lanes (a matrix unit has lanes x lanes), or experts that share regions "
     "(time_multiplex)",
 }

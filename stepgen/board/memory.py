@@ -21,17 +21,19 @@ class BoardMemory(Budget):
     Parameters
     ----------
     board : Board
+    counters : str, optional
+        Which channels are counted, if not those of the board's file.
     """
 
     unit_of = "block RAMs"
 
-    def __init__(self, board: Board):
-        self.board = board
+    def __init__(self, board: Board, counters: str | bool | None = None):
+        self.board, self.counters = board, counters
         self.most = board.chip.block_rams
         self.blocks = family(board.chip.family).blocks
 
     def design(self, design: Design) -> int:
-        return taken(design, self.board).total
+        return taken(self.board.counted(design, self.counters), self.board).total
 
     def unit(self, unit: Unit, design: Design) -> int:
         return self.blocks.total(self.blocks.unit(unit, design))

@@ -25,6 +25,7 @@ from ..hw.board.protocol import (
     Space,
 )
 from ..hw.board.top import Surroundings
+from ..hw.design.counting import counted
 from ..hw.design.registers import CONTROL, RUNNING, SOFT_RESET, STATUS, STOPPING
 from ..hw.design.table import Design
 from ..tools.waiting import Progress, quiet
@@ -186,7 +187,7 @@ class Session:
 
     def outcome(self, run: Running, status: str, case: Case, memory: Rows | None) -> Outcome:
         """What a run gave, compared with what is expected of it; one that hangs is aborted."""
-        registers = self._registers() if self.around.counters else run.registers
+        registers = self._registers() if counted(self.design) else run.registers
         outcome = Outcome(
             case, status, run.taken, run.seconds, run.outputs, None, memory, None, registers
         )

@@ -30,18 +30,13 @@ class BoardOptions:
         "Clock of the design in MHz, or auto: the board's if that is met, else the one that is.",
         metavar="MHZ|auto",
     )
-    counters: bool | None = option(
-        "Count, and compare, the cycles of each channel; by default what the board's file says.",
-        "--counters/--no-counters",
-        default=None,
-    )
 
     def board(self, *, simulated: bool = False) -> tuple[Board, bool]:
         """The board with its clock, and whether another clock will do.
 
         With `simulated` it may be one that is simulated, whose clock is that of its file.
         """
-        on = OnBoard(board=self.name, clock=self.clock, counters=self.counters)
+        on = OnBoard(board=self.name, clock=self.clock)
         return on.find(simulated=simulated)
 
     def earlier(self, program: str) -> list[Path]:

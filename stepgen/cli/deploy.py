@@ -167,7 +167,7 @@ def command(
                     target,
                     loaded.graph,
                     built=design,
-                    counters=where.counters,
+                    counters=circuit.counters,
                     port=port,
                     seed=program.seed,
                     past_link=past_link,

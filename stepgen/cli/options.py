@@ -14,6 +14,7 @@ import click
 from stepgen.cli.groups import argument, option
 from stepgen.cli.outputs import INPUT, NAME, Output
 from stepgen.commands.options import Circuit, Limit, Timing
+from stepgen.hw.design.counting import CHANNELS, COUNTING, NONE
 from stepgen.ir.wire import LANES
 
 if TYPE_CHECKING:
@@ -159,11 +160,21 @@ class HardwareOptions:
         "Make a unit of each element-wise function, also of those that follow each other.",
         is_flag=True,
     )
+    counters: str | None = _circuit(
+        "Channels whose cycles are counted: the first output of each unit, all, or none; without "
+        "a value all, as by default where no board's file says otherwise.",
+        type=click.Choice(COUNTING),
+        is_flag=False,
+        flag_value=CHANNELS,
+    )
+    no_counters: bool = _circuit("The same as --counters none.", is_flag=True)
 
     def circuit(self) -> Circuit:
         """The circuit by value."""
-        asked = {f.name: getattr(self, f.name) for f in fields(self) if f.name != "depths"}
-        return Circuit(**asked, depth=depths_of(self.depths, "beats"))
+        others = ("depths", "counters", "no_counters")
+        asked = {f.name: getattr(self, f.name) for f in fields(self) if f.name not in others}
+        counters = NONE if self.no_counters else self.counters
+        return Circuit(**asked, counters=counters, depth=depths_of(self.depths, "beats"))
 
 
 def depths_of(texts: Sequence[str], what: str, *words: str) -> dict[str, Any]:

@@ -68,7 +68,6 @@ def run(where: BoardOptions, port: str | None, *, quiet: bool) -> tuple[dict[str
                     target,
                     graph,
                     built=design,
-                    counters=where.counters,
                     port=port,
                     past_link=False if simulated else None,
                     progress=progress,

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
+from ..hw.design.counting import CHANNELS, counting
 from ..ir.errors import StepError
 from ..ir.wire import LANES
 
@@ -41,6 +42,10 @@ class Circuit:
         Beats that the FIFO of a channel holds.
     no_fuse : bool
         Make a unit of each element-wise function, also of those that follow each other.
+    counters : str or bool, optional
+        Channels that are counted: ``"none"``, ``"units"``, the first output of each unit, or
+        ``"channels"``, all; true and false stand for the last and the first. By default what a
+        design folder or the file of a board says, else all.
     """
 
     lanes: int | None = None
@@ -51,6 +56,7 @@ class Circuit:
     onchip: str | float | None = None
     depth: Mapping[str, int] = field(default_factory=dict)
     no_fuse: bool = False
+    counters: str | bool | None = None
 
     def bus(self) -> Bus:
         """The off-chip port."""
@@ -71,10 +77,16 @@ class Circuit:
         onchip, lanes = self.budget(), lanes_of(self.lanes, program)
         if program.design is not None:
             self._check(program.design, program.name, onchip)
-            return Experiment(program.graph, program.inputs, built=program.design, **more)
+            built = self._counted(program.design)
+            return Experiment(program.graph, program.inputs, built=built, **more)
         more |= {"bus": self.bus(), "depths": dict(self.depth), "fuse": not self.no_fuse}
-        more |= {"onchip": onchip}
+        more |= {"onchip": onchip, "counters": CHANNELS if self.counters is None else self.counters}
         return Experiment(program.graph, program.inputs, lanes=lanes, **more)
+
+    def _counted(self, design: Design) -> Design:
+        return (
+            design if self.counters is None else replace(design, counters=counting(self.counters))
+        )
 
     def budget(self) -> Budget | None:
         """The on-chip memory that there is; None if nothing bounds it."""
@@ -86,7 +98,7 @@ class Circuit:
         if self.onchip in (known := names()):
             from ..board.memory import BoardMemory
 
-            return BoardMemory(named(str(self.onchip)))
+            return BoardMemory(named(str(self.onchip)), self.counters)
         try:
             kib = float(self.onchip)
         except ValueError:
@@ -103,7 +115,8 @@ class Circuit:
         from ..board.memory import BoardMemory
         from ..compile.system import lowered
 
-        design, memory = self.experiment(program).design, BoardMemory(board)
+        design = board.counted(self.experiment(program).design, self.counters)
+        memory = BoardMemory(board, self.counters)
         memory.check(
             design,
             lambda: lowered(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ..ir.errors import StepError
@@ -22,13 +22,10 @@ class OnBoard:
         One that ``stepgen board`` lists.
     clock : float or str, optional
         Clock of the design in MHz, or ``"auto"``: the board's if that is met, else the one that is.
-    counters : bool, optional
-        Whether to count the cycles of each channel; by default what the board's file says.
     """
 
     board: str
     clock: float | str | None = None
-    counters: bool | None = None
 
     def find(self, *, simulated: bool = False) -> tuple[Board, bool]:
         """The board with its clock, and whether another clock will do.
@@ -46,8 +43,6 @@ class OnBoard:
                 f"it, --board {real} builds for the real one"
             )
         board = named(self.board.removeprefix(VIRTUAL))
-        if self.counters is not None:
-            board = replace(board, counters=self.counters)
         if self.clock is not None and self.board.startswith(VIRTUAL):
             raise StepError(
                 f"--clock can't be given for {self.board}: no clock has to be met there"

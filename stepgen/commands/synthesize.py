@@ -95,7 +95,7 @@ def synthesize(source: Source, circuit: Circuit, on: OnBoard) -> SynthesizeResul
         Not needed here.
     board : str
         One that ``stepgen board`` lists.
-    clock, counters
+    clock
         See `stepgen.commands.place.OnBoard`.
     lanes, bus_bits, depth, ...
         See `stepgen.commands.options.Circuit`.

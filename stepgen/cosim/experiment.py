@@ -16,7 +16,7 @@ from ..compile.budget import Budget
 from ..compile.system import lowered
 from ..emit.elaborate import interface
 from ..emit.interface import StreamPort
-from ..hw.design.registers import COUNTERS
+from ..hw.design.counting import CHANNELS, counting
 from ..hw.design.table import Bus, Design
 from ..hw.units.axi.params import Axi
 from ..ir.arguments import take_fields
@@ -72,6 +72,8 @@ class Experiment:
         The off-chip port.
     depths, fuse, onchip : mapping of str to int, bool, float or Budget
         As for `stepgen.compile.lower.lower`.
+    counters : str or bool
+        Which channels are counted, see `stepgen.hw.design.counting`.
     memory : MemoryTiming
         Timing of the off-chip memory.
     stalls : Stalls
@@ -112,6 +114,7 @@ class Experiment:
     sdram: SdramTiming | None = None
     onchip: float | Budget | None = None
     stops: bool = False
+    counters: str | bool = CHANNELS
 
     def __post_init__(self) -> None:
         take_fields(self)
@@ -127,7 +130,8 @@ class Experiment:
         if self.built is not None:
             return self.built
         names = ("lanes", "bus", "depths", "fuse", "onchip")
-        return lowered(self.graph, **{name: getattr(self, name) for name in names})
+        design = lowered(self.graph, **{name: getattr(self, name) for name in names})
+        return dataclasses.replace(design, counters=counting(self.counters))
 
     @cached_property
     def beats(self) -> dict[str, Beats]:
@@ -287,14 +291,13 @@ class Experiment:
         if self.unpredicted:
             return case
         prediction = self.prediction
-        counters = [prediction.counters(c.name) for c in design.channels]
         read, written = self.traffic
         return dataclasses.replace(
             case,
             pushes=prediction.pushes,
             pops=prediction.pops,
             cycles=prediction.cycles,
-            counters=np.array([[c[k.name] for k in COUNTERS] for c in counters], np.int64),
+            counters=prediction.registers,
             read_beats=read // self.bus.bytes,
             write_beats=written // self.bus.bytes,
             error=self.error,

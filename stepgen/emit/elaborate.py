@@ -76,9 +76,7 @@ def interface(design: Design) -> Interface:
     )
 
 
-def verilog(
-    design: Design, *, probes: bool = False, counters: bool = True, initial: bool = True
-) -> str:
+def verilog(design: Design, *, probes: bool = False, initial: bool = True) -> str:
     """Verilog of a design, behind a line that names it; see `stepgen.hw.verilog.to_verilog`.
 
     The same design and the same stepgen make the same text.
@@ -88,14 +86,10 @@ def verilog(
     design : Design
     probes : bool
         Whether the handshakes of all channels are outputs, for test benches.
-    counters : bool
-        Whether there are counter registers for every channel.
     initial : bool
         Whether registers and memories have initial values; test benches simulate without.
     """
-    text: str = to_verilog(
-        design, probes=probes, counters=counters, initial=initial, kept=kept_modules()
-    )
+    text: str = to_verilog(design, probes=probes, initial=initial, kept=kept_modules())
     return f"// {design.name}: stepgen {version()}, {hash_words(design.hash)}\n{text}"
 
 

@@ -27,8 +27,8 @@ class Control(wiring.Component):
     channels, units : int
     telling : sequence of int
         Units that tell the cause of an error, by their numbers from 0.
-    counters : bool
-        Whether channels are counted; else their counters read 0.
+    counted : sequence of int
+        Channels that are counted, by their numbers from 0; the counters of others read 0.
     part : callable
         As for `Counters`.
 
@@ -49,8 +49,8 @@ class Control(wiring.Component):
     number of units and channels.
     """
 
-    def __init__(self, channels: int, units: int, telling=(), *, counters: bool, part=inline):
-        self.channels, self.units, self.counters = channels, units, counters
+    def __init__(self, channels: int, units: int, telling=(), *, counted, part=inline):
+        self.channels, self.units, self.counted = channels, units, counted
         self.telling = telling
         self.part = part
         self.address_bits = address_bits(channels)
@@ -132,8 +132,8 @@ class Control(wiring.Component):
             m.d.sync += single.eq(0)
 
         counted = Signal(32)
-        if self.counters and self.channels:
-            m.submodules.counters = counters = Counters(self.channels, part=self.part)
+        if self.counted:
+            m.submodules.counters = counters = Counters(self.channels, self.counted, part=self.part)
             channel = (address - CHANNEL_BASE)[exact_log2(CHANNEL_STRIDE) :]
             m.d.comb += [
                 counters.busy.eq(self.moves_out),

@@ -3,7 +3,7 @@
 from functools import reduce
 from operator import or_
 
-from amaranth.hdl import Cat, Module, Mux, Signal
+from amaranth.hdl import Cat, Const, Module, Mux, Signal
 from amaranth.lib import data, memory, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -34,6 +34,8 @@ class Counters(wiring.Component):
     Parameters
     ----------
     channels : int
+    counted : collection of int
+        Channels that have counters; those of the others are 0.
     part : callable
         How a bank of channels is instantiated: `inline`, or as an instance from a `Library`.
 
@@ -58,8 +60,9 @@ class Counters(wiring.Component):
     before the first run all counters are zero.
     """
 
-    def __init__(self, channels: int, *, part=inline):
+    def __init__(self, channels: int, counted, *, part=inline):
         self.channels = channels
+        self.counted = counted
         self.part = part
         self.banks = -(-channels // BANK)
         self.turns, _ = totals(channels)
@@ -86,8 +89,9 @@ class Counters(wiring.Component):
         before = turn == turns - 1
         words = []
         for number in range(self.banks):
-            bank = _Bank(bits)
-            m.submodules[f"bank_{number}"] = self.part(bank, "counters", bits, next(reset))
+            has = tuple(number * BANK + k in self.counted for k in range(BANK))
+            bank = _Bank(bits, has)
+            m.submodules[f"bank_{number}"] = self.part(bank, "counters", [bits, has], next(reset))
             here = slice(number * BANK, min((number + 1) * BANK, self.channels))
             m.d.comb += [
                 bank.turn.eq(before),
@@ -144,6 +148,8 @@ class _Bank(wiring.Component):
     ----------
     bits : int
         Of a count.
+    has : tuple of bool
+        Which of its channels have counters.
 
     Members
     -------
@@ -160,8 +166,8 @@ class _Bank(wiring.Component):
         turn; zero if no channel of the bank had its turn.
     """
 
-    def __init__(self, bits: int):
-        self.bits = bits
+    def __init__(self, bits: int, has: tuple[bool, ...]):
+        self.bits, self.has = bits, has
         super().__init__(
             {
                 **{event: In(BANK) for event in EVENTS},
@@ -177,8 +183,8 @@ class _Bank(wiring.Component):
         ring = Signal(BANK)
         m.d.sync += ring.eq(Cat(self.turn, ring[:-1]))
         m.d.comb += self.turn_over.eq(ring[-1])
-        gathering = []
-        for channel in range(BANK):
+        gathering = [Const(0)]
+        for channel in (k for k, has in enumerate(self.has) if has):
             counts = [Signal(self.bits, name=f"counts_{channel}") for _ in EVENTS]
             now = [Signal(name=f"event_{channel}") for _ in EVENTS]
             for count, event, name in zip(counts, now, EVENTS, strict=True):

@@ -7,6 +7,7 @@ from amaranth.lib.wiring import In, Out
 from .accelerator import CYCLE_BITS, Accelerator, face_name
 from .axi import Axi4, Axi4Lite
 from .control import Control
+from .design.counting import counted
 from .design.registers import address_bits
 from .design.table import Design
 from .library import inline
@@ -25,8 +26,6 @@ class System(wiring.Component):
     Parameters
     ----------
     design : Design
-    counters : bool
-        Whether channels are counted.
     probes : bool
         Whether there are ``probe_push`` and ``probe_pop``.
     part : callable
@@ -44,8 +43,8 @@ class System(wiring.Component):
         A beat enters, or leaves, the channel's FIFO in this cycle.
     """
 
-    def __init__(self, design: Design, *, counters: bool = True, probes: bool = False, part=inline):
-        self.design, self.counters, self.probes, self.part = design, counters, probes, part
+    def __init__(self, design: Design, *, probes: bool = False, part=inline):
+        self.design, self.probes, self.part = design, probes, part
         self.bus = next(design.of_kind(Axi), None)
         members = {
             f"csr_{name}": member.flip()
@@ -77,9 +76,10 @@ class System(wiring.Component):
         design = self.design
         m.submodules.accelerator = core = Accelerator(design, part=self.part)
         size = (len(design.channels), len(design.units), core.telling)
-        control = Control(*size, counters=self.counters, part=self.part)
+        counts = counted(design)
+        control = Control(*size, counted=counts, part=self.part)
         reset = next(resets(m, platform))
-        m.submodules.control = self.part(control, "control", [*size, self.counters], reset)
+        m.submodules.control = self.part(control, "control", [*size, counts], reset)
         self._join(m, "csr", control.csr)
         m.d.comb += [core.start.eq(control.start), core.stop.eq(control.stop)]
         for name in control.signature.members:

@@ -45,7 +45,6 @@ def to_verilog(
     design: Design,
     *,
     probes: bool = False,
-    counters: bool = True,
     initial: bool = True,
     kept: Kept | None = None,
 ) -> str:
@@ -56,8 +55,6 @@ def to_verilog(
     design : Design
     probes : bool
         Whether pushes and pops of all channels are output ports, for test benches.
-    counters : bool
-        Whether the control registers count the cycles of every channel.
     initial : bool
         Whether registers and memories have initial values. Without them only the reset defines
         registers, and memories are undefined: a circuit that works then does not depend on initial
@@ -74,7 +71,7 @@ def to_verilog(
     name = top_name(design)
     return written(
         name,
-        lambda part: System(design, counters=counters, probes=probes, part=part),
+        lambda part: System(design, probes=probes, part=part),
         initial=initial,
         kept=kept,
     )

@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from ..hw.design.registers import detail_of
+from ..hw.design.counting import counted
+from ..hw.design.registers import COUNTERS, detail_of
 from ..hw.design.table import Design
 from ..ir.errors import StepError
 from ..ir.memory_timing import MemoryTiming
@@ -72,6 +73,15 @@ class Prediction:
             "starved": self.cycles - waiting,
             "full": int(np.sum(lasts[level == c.depth])),
         }
+
+    @property
+    def registers(self) -> Cycles:
+        """The registers of all counters, by channel and `COUNTERS`; 0 of channels not counted."""
+        found = np.zeros((len(self.design.channels), len(COUNTERS)), np.int64)
+        for number in counted(self.design):
+            counts = self.counters(self.design.channels[number].name)
+            found[number] = [counts[counter.name] for counter in COUNTERS]
+        return found
 
 
 class Fault(StepError):

@@ -136,6 +136,7 @@ VALUES: dict[str, list[Any]] = {
     "part": ["ecp6", "../ulx3s-85f", ""],
     "package": ["", "CA BGA"],
     "standard": ["", "LVCMOS33;"],
+    "counters": ["", "some"],
     "speed": [0, -6, 99],
     "clock/hz": [0, -1, 25, 10**10],
     "clock/design_hz": [0, -1, 25, 10**10],

@@ -186,7 +186,7 @@ def test_a_token_moves_less_than_two_kilobytes() -> None:
     model = decoders.decoder(decoders.Sizes(heads=2, groups=1, hidden=64), element=np.float32)
     decoder = Decoder(model, cache=8, tile=4, lanes=2)
     board = "virtual:ulx3s-85f-sdram"
-    with Device(board, decoder.graph, lanes=2, counters=False) as device:
+    with Device(board, decoder.graph, lanes=2, counters="none") as device:
         device.write(decoder.memory)
         assert device.session.moved_past > 4000
         assert device.link.traffic.sent < 1000

@@ -149,7 +149,8 @@ def test_options_without_effect_are_refused(stepgen, here, light, line):
     names = options if isinstance(options, tuple) else [f.name for f in fields(options)]
     for name in names:
         (option,) = (p for p in COMMANDS[line.split()[0]].params if p.name == name)
-        for value in [""] if option.is_flag else ["7", "x=0.5"]:
+        values = getattr(option.type, "choices", ["7", "x=0.5"])
+        for value in [""] if option.is_flag else values:
             said = stepgen(f"{line} {option.opts[-1]} {value}")
             assert said.code == 2
             if "Invalid value" not in said.err:

@@ -26,7 +26,7 @@ def port(dut: Control) -> SimpleNamespace:
 
 @pytest.mark.parametrize(("units", "seed"), [(1, 0), (3, 1), (8, 2), (20, 3)])
 def test_a_host_reads_what_the_design_tells(units, seed):
-    dut, rng = Control(2, units, counters=False), np.random.default_rng(seed)
+    dut, rng = Control(2, units, counted=()), np.random.default_rng(seed)
     csr = port(dut)
 
     async def bench(ctx):
@@ -57,7 +57,7 @@ def test_a_host_reads_what_the_design_tells(units, seed):
 
 def test_counts_are_as_wide_as_a_register():
     """No simulation lasts until the upper bits of a count are set."""
-    text = rtlil.convert(Control(2, 2, counters=False))
+    text = rtlil.convert(Control(2, 2, counted=()))
     widths = {
         name: int(n) for n, name in re.findall(r"wire width (\d+) (?:output \d+ +)?(\S+)", text)
     }
@@ -68,7 +68,7 @@ def test_counts_are_as_wide_as_a_register():
 @pytest.mark.parametrize("seed", some_slow(range(3), 1))
 def test_words_on_the_bus_are_counted_from_the_start_of_a_run(seed):
     """Of each direction for itself; a reset in the midst shows zeros."""
-    dut, rng, reset = Control(2, 2, counters=False), np.random.default_rng(seed), Signal()
+    dut, rng, reset = Control(2, 2, counted=()), np.random.default_rng(seed), Signal()
     csr, counted, share = port(dut), np.zeros(2, int), np.zeros(2)
 
     async def traffic(ctx):

@@ -83,7 +83,7 @@ MANY = (BANKS * BANKS, BANKS * BANKS + 1)
 @pytest.mark.parametrize("channels", [*CHANNELS, *MANY])
 def test_runs_of_drawn_lengths(channels):
     """A run that is cut short, one that goes on without a clear, one of several turns."""
-    dut, rng = Counters(channels), np.random.default_rng(channels)
+    dut, rng = Counters(channels, range(channels)), np.random.default_rng(channels)
 
     async def bench(ctx, _):
         for lengths in ([1], [0, 1], [dut.turns - 1, 3], [3 * dut.turns + 1], [2, 0, dut.turns]):
@@ -99,10 +99,28 @@ def test_runs_of_drawn_lengths(channels):
     run(dut, bench)
 
 
+@pytest.mark.parametrize("channels", [BANKS, 3 * BANKS - 2])
+def test_the_counts_of_channels_without_counters_are_zero(channels):
+    """A bank without any, and banks with some."""
+    counted = [k for k in range(channels) if k % 3 == 1 and k // BANKS != 1]
+    dut, rng = Counters(channels, counted), np.random.default_rng(channels)
+
+    async def bench(ctx, _):
+        for cycles in (1, 2 * dut.turns):
+            await settle(ctx, dut)
+            await clear(ctx, dut)
+            due = await count(ctx, dut, rng, cycles)
+            due[:, [k for k in range(channels) if k not in counted]] = 0
+            await settle(ctx, dut)
+            assert (await shown(ctx, dut) == due).all()
+
+    run(dut, bench)
+
+
 @pytest.mark.parametrize("channels", CHANNELS)
 def test_after_a_reset_all_are_zero_and_count_again(channels):
     """In any cycle of a channel's turn; then runs are counted as before."""
-    dut, rng = Counters(channels), np.random.default_rng(channels)
+    dut, rng = Counters(channels, range(channels)), np.random.default_rng(channels)
 
     async def bench(ctx, reset):
         for _ in range(4):
@@ -128,7 +146,7 @@ def test_after_a_reset_all_are_zero_and_count_again(channels):
 @pytest.mark.parametrize("channels", [1, BANKS + 1])
 def test_a_count_goes_on_through_carries(channels):
     """Every event in every cycle of a long run, added to what was counted before."""
-    dut = Counters(channels)
+    dut = Counters(channels, range(channels))
     everything, total = np.ones((len(EVENTS), channels)), 0
 
     async def bench(ctx, _):

@@ -1,4 +1,5 @@
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -207,7 +208,7 @@ def test_error_code():
     """The first unit in error, in the order of the table; the next start clears it."""
     x, sel = Channel("x", 2, 8, 2), Channel("sel", 1, 1, 0)
     design = lone(Partition(1, 2, False), [x, sel], [Channel("y", 2, 8, 2)])
-    dut = System(design, counters=False)
+    dut = System(replace(design, counters="none"))
 
     async def start(ctx):
         await write(ctx, dut, CONTROL, 1)
@@ -234,7 +235,7 @@ def test_error_code():
 
 def test_verilog_has_plain_ports():
     design = fork_of(2)
-    text = to_verilog(design, probes=True, counters=False)
+    text = to_verilog(replace(design, counters="none"), probes=True)
     ports = text.split("module lone(")[1].split(")")[0].replace("\n", "").split(", ")
     assert {"clk", "rst", "csr_awaddr", "s_x_valid", "d_y0_payload", "running"} < set(ports)
     assert {"probe_push", "probe_pop"} < set(ports)

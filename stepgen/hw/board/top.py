@@ -56,8 +56,6 @@ class Surroundings:
         Of the memory; None for one on the chip.
     single_port : bool
         Whether a memory on the chip has one port, not two.
-    counters : bool
-        Whether channels are counted; else their counters read 0.
 
     Raises
     ------
@@ -71,7 +69,6 @@ class Surroundings:
     beats: int
     sdram: SdramTiming | None = None
     single_port: bool = False
-    counters: bool = True
 
     def __post_init__(self) -> None:
         if self.bit_cycles < uart.LEAST_CYCLES:
@@ -123,9 +120,7 @@ class BoardTop(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         self._reset = resets(m, platform)
-        m.submodules.system = system = System(
-            self.design, counters=self.around.counters, part=self.part
-        )
+        m.submodules.system = system = System(self.design, part=self.part)
         server, bad = self._link(m)
         around = self.around
         bus_words = around.memory_words if system.bus else 0

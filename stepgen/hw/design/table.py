@@ -29,6 +29,7 @@ from .channel import MEMORY_LATENCY as MEMORY_LATENCY
 from .channel import READ_AHEAD as READ_AHEAD
 from .channel import Channel as Channel
 from .channel import memory_kind as memory_kind
+from .counting import CHANNELS, counting
 from .epilogue import Epilogue
 from .params import UnitParams, params_from
 from .restop import Restop, misplaced
@@ -174,6 +175,8 @@ class Design:
         By operator that is part of another's unit, the name of that unit.
     lanes_of : mapping of str to int
         By unit the lanes of its beats, where they are not `lanes`: in systems of several designs.
+    counters : str
+        Which channels are counted, see `stepgen.hw.design.counting`.
 
     Raises
     ------
@@ -190,9 +193,11 @@ class Design:
     regions: Mapping[str, Region] = field(default_factory=dict)
     fused: Mapping[str, str] = field(default_factory=dict)
     lanes_of: Mapping[str, int] = field(default_factory=dict)
+    counters: str = CHANNELS
 
     def __post_init__(self) -> None:
         take_fields(self)
+        object.__setattr__(self, "counters", counting(self.counters))
         for what, names in (
             ("channels", [c.name for c in self.channels]),
             ("units", [u.name for u in self.units]),
@@ -297,6 +302,8 @@ class Design:
         fields["channels"] = [dataclasses.asdict(channel) for channel in self.channels]
         if not self.lanes_of:  # as tables of one design always were
             del fields["lanes_of"]
+        if self.counters == CHANNELS:  # as they were, too
+            del fields["counters"]
         return fields
 
     @cached_property
