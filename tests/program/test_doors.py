@@ -155,6 +155,7 @@ DOORS: dict[Callable[..., Any], Callable[[SimpleNamespace], dict[str, Any]]] = {
         "depths": {},
         "fuse": True,
         "stops": False,
+        "counters": "units",
         "onchip": 1000.0,
         "junk": False,
         "memory": MemoryTiming(),
