@@ -283,7 +283,8 @@ def test_verilog(stepgen, here):
 
 
 def test_test(stepgen, here):
-    said = stepgen("test p.py:layer --driver cpp --counters units --waveform --stall all=0.2 -o t --json")
+    options = "--driver cpp --counters units --waveform --stall all=0.2"
+    said = stepgen(f"test p.py:layer {options} -o t --json")
     assert said.code == 0
     data = said.json
     assert data["good"]
