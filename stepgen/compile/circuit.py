@@ -21,7 +21,7 @@ class Circuit(ABC):
     Attributes
     ----------
     covers : str
-        Supported cases, for the table in the README; empty for all.
+        Supported cases, for the table in docs/circuits.md; empty for all.
     moves : bool
         Whether the units move elements and do not look at them, so that the items of tuples can go
         separate ways.

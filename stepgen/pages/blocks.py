@@ -20,7 +20,8 @@ _PAGES: Mapping[str, Callable[[], str]] = {
 }
 
 _BLOCKS: Mapping[str, Mapping[str, Callable[[], str]]] = {
-    "README.md": {"demo": demo.numbers, "operators": status.table},
+    "README.md": {"demo": demo.numbers},
+    "docs/circuits.md": {"operators": status.table},
     "docs/fifo-depths.md": {"cache-depths": depths.caches},
     "docs/hardware-library.md": {"units": units.alone},
     "docs/registers.md": {"registers": markdown_table},
