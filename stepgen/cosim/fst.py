@@ -38,11 +38,6 @@ class Fst:
         from pylibfst import ffi, lib
 
         self._context, self._lib, self._ffi = context, lib, ffi
-        self._integers = {
-            8: lib.FST_VT_SV_BYTE,
-            16: lib.FST_VT_SV_SHORTINT,
-            32: lib.FST_VT_SV_INT,
-        }
 
     @contextmanager
     def scope(self, name: str) -> Iterator[None]:
@@ -69,10 +64,9 @@ class Fst:
             self._lib.fstWriterEmitEnumTableRef(self._context, names)
         return self._variable(self._lib.FST_VT_VCD_WIRE, name, bits, alias)
 
-    def integer(self, name: str, bits: int) -> int:
-        """A variable that viewers show as a signed number, if there is a type of so many bits."""
-        kind = self._integers.get(bits, self._lib.FST_VT_VCD_WIRE)
-        return self._variable(kind, name, bits)
+    def integer(self, name: str, bits: int, *, alias: int = 0) -> int:
+        """A variable that viewers show as a signed number, in decimal."""
+        return self._variable(self._lib.FST_VT_VCD_INTEGER, name, bits, alias)
 
     def real(self, name: str) -> int:
         """A variable of doubles."""

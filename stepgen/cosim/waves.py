@@ -28,6 +28,7 @@ _BENCH = ("stepgen_bench",)
 _DUT = (*_BENCH, "dut")
 _INSIDE = (*_DUT, "accelerator")
 _FIFO = "fifo_"
+_NUMBERS = ("cycle", "level")
 _HANDSHAKES = ("w__valid", "w__ready", "r__valid", "r__ready", "level")
 
 
@@ -222,7 +223,7 @@ class _Shown:
     def __init__(self, fst: Fst, wires: list[Wire], design: Design, units: Collection[str]) -> None:
         self._fst = fst
         self._kinds = fst.names("kind", KINDS, KIND_BITS)
-        self._plain: dict[bytes, tuple[int, int]] = {}
+        self._plain: dict[bytes, dict[int, int]] = {}  # of each wire, by bits, the variable
         self._heads: dict[bytes, list[tuple[_Head, bool]]] = {}
         scopes: dict[tuple[str, ...], list[Wire]] = {}
         for wire in wires:
@@ -258,12 +259,15 @@ class _Shown:
                     inside = scopes.get((*_INSIDE, f"{_FIFO}{channel.name}"), [])
                     if channel.name in ends and inside:
                         self._channel(channel, {wire.name: wire for wire in inside})
+            called = {str(verilog_name(unit.name)): unit.name for unit in design.units}
             with fst.scope("units"):
                 for scope, inside in scopes.items():
-                    if scope[:-1] == _INSIDE and _is_of(scope[-1], names, all_of=not units):
-                        with fst.scope(scope[-1]):
-                            for wire in inside:
-                                if wire.code not in payloads and wire.name not in ("clk", "rst"):
+                    # A number follows where a wire beside the unit has its name.
+                    own = scope[-1].partition("$")[0] if scope else ""
+                    if scope[:-1] == _INSIDE and _is_of(own, names, all_of=not units):
+                        with fst.scope(called.get(own, own)):
+                            for wire in sorted(inside, key=_is_no_handshake):
+                                if wire.code not in payloads and _is_state(wire):
                                     self._wire(wire)
 
     def show(self, ticks: int, step: Mapping[bytes, bytes]) -> None:
@@ -272,8 +276,7 @@ class _Shown:
         fst.time(ticks)
         heads = []
         for code, bits in step.items():
-            if code in self._plain:
-                number, width = self._plain[code]
+            for width, number in self._plain.get(code, {}).items():
                 fst.bits(number, bits if len(bits) == width else _filled(bits, width))
             for head, is_valid in self._heads.get(code, ()):
                 if is_valid:
@@ -296,9 +299,12 @@ class _Shown:
         head.shown = head.payload
 
     def _wire(self, wire: Wire) -> None:
-        alias, _ = self._plain.get(wire.code, (0, 0))
-        number = self._fst.wire(wire.name, wire.bits, alias=alias)
-        self._plain.setdefault(wire.code, (number, wire.bits))
+        """A wire as a variable; one that counts has no sign, so that a zero goes before it."""
+        counts = wire.name in _NUMBERS
+        make, bits = (self._fst.integer if counts else self._fst.wire), wire.bits + counts
+        known = self._plain.setdefault(wire.code, {})
+        number = make(wire.name, bits, alias=known.get(bits, 0))
+        known.setdefault(bits, number)
 
     def _channel(self, channel: Channel, inside: Mapping[str, Wire]) -> None:
         fst, head = self._fst, _Head()
@@ -324,16 +330,19 @@ class _Shown:
         kind = fst.wire("kind", KIND_BITS, names=self._kinds)
         found.append((slice(whole - KIND_BITS, whole), self._bits(kind)))
         if channel.stop_bits:
-            stop = fst.wire("stop", channel.stop_bits)
-            found.append((slice(whole - at - channel.stop_bits, whole - at), self._bits(stop)))
+            put = self._number("stop", channel.stop_bits)
+            found.append((slice(whole - at - channel.stop_bits, whole - at), put))
             at += channel.stop_bits
         read = _FLOATS.get(channel.element)
+        signed = channel.element.startswith("int") or (not channel.element and channel.bits > 1)
         for lane in range(channel.lanes):
             place = slice(whole - at - channel.bits, whole - at)
             at += channel.bits
-            if read is None:
+            if read is None and signed:
                 number = fst.integer(f"lane_{lane}", channel.bits)
                 found.append((place, self._bits(number)))
+            elif read is None:
+                found.append((place, self._number(f"lane_{lane}", channel.bits)))
             else:
                 number = fst.real(f"lane_{lane}")
                 found.append((place, partial(self._float, number, read)))
@@ -341,6 +350,11 @@ class _Shown:
 
     def _bits(self, number: int) -> Callable[[bytes], None]:
         return partial(self._fst.bits, number)
+
+    def _number(self, name: str, bits: int) -> Callable[[bytes], None]:
+        """A variable for a number without a sign."""
+        number = self._fst.integer(name, bits + 1)
+        return lambda value: self._fst.bits(number, _filled(value, bits + 1))
 
     def _float(self, number: int, read: Callable[[int], float], bits: bytes) -> None:
         known = bits.strip(b"01") == b""
@@ -358,6 +372,15 @@ def _f32(bits: int) -> float:
 
 
 _FLOATS: dict[str, Callable[[int], float]] = {"f32": _f32, "bf16": lambda bits: _f32(bits << 16)}
+
+
+def _is_no_handshake(wire: Wire) -> bool:
+    return not wire.name.endswith(("__valid", "__ready"))
+
+
+def _is_state(wire: Wire) -> bool:
+    """Whether a wire is no clock, and no stage of a delay, of which a pipeline has hundreds."""
+    return wire.name.partition("$")[0] not in ("clk", "rst", "delayed")
 
 
 def _is_of(scope: str, units: Collection[str], *, all_of: bool) -> bool:

@@ -98,6 +98,11 @@ def test_beats_are_numbers_at_the_cycles_of_the_prediction(tested) -> None:
     assert lanes == [float(n) for row in tiles for n in row]
     assert int(found[-1][0], 2) == 2
     assert int(wave.at("gate.cycle", TICKS * 5), 2) == 5
+    # Units have their own names, not those that Verilog gives them, and no stages of delays.
+    units = {name.split(".")[2] for name in wave.changes if name.startswith("gate.units.")}
+    assert {unit.name for unit in one.design.units} <= units
+    assert not [name for name in wave.changes if "delayed" in name]
+    assert not [unit for unit in units if "$" in unit]
 
 
 def test_a_window_has_its_cycles_and_units_alone(tested) -> None:
