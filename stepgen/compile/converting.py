@@ -21,6 +21,7 @@ from ..ir.ordering import order_of
 from ..ir.stream import Stream
 from ..ir.tile_order import Unknown
 from ..ir.where import user_line
+from .regrouping import Tiles
 
 
 @dataclass(frozen=True)
@@ -30,7 +31,7 @@ class Way:
     Attributes
     ----------
     name : str
-        ``as it is``, ``new tiles``, ``buffer`` or ``read again``.
+        ``as it is``, ``new tiles``, ``repeat``, ``buffer`` or ``read again``.
     bits : int
         Of on-chip memory: what is buffered, without the stop of each beat.
     bytes : int
@@ -50,7 +51,12 @@ class Way:
 
 @checked
 def convert_order(
-    x: Stream, itensor: Itensor | str, *, of: Itensor | str | None = None, budget: int | None = None
+    x: Stream,
+    itensor: Itensor | str,
+    *,
+    of: Itensor | str | None = None,
+    rank: int | None = None,
+    budget: int | None = None,
 ) -> Stream:
     """A stream in another order, by the converter that costs least.
 
@@ -62,24 +68,28 @@ def convert_order(
     Parameters
     ----------
     x : Stream
-        Tiles; all of its dims are static.
+        Tiles; the dims that bring the tensor are static.
     itensor : Itensor or str
         The order that is wanted, of the same tensor.
     of : Itensor or str, optional
         The order of `x`, by default what `Stream.itensor` says.
+    rank : int, optional
+        Number of innermost dims of `x` that bring the tensor, by default all. With it `of` and
+        `itensor` are orders of what these dims bring, once for each place of the outer dims, which
+        stay.
     budget : int, optional
         Most bits of on-chip memory.
 
     Returns
     -------
     Stream
-        With a dim for each loop of the type.
+        With a dim for each loop of the type, below the outer dims.
 
     Raises
     ------
     StepError
         If the orders are of different tensors, tiles overlap, or no way fits into the budget; both
-        types are printed.
+        types are printed. If a rank comes without `of`.
 
     Notes
     -----
@@ -94,7 +104,7 @@ def convert_order(
     >>> sg.convert_order(x, rows)
     <accum_1.0 Stream[f32 2x8; 4]>
     """
-    found = ways(x, itensor, of=of)
+    found = ways(x, itensor, of=of, rank=rank)
     fitting = [way for way in found if budget is None or way.bits <= budget]
     if not fitting:
         least = min(found, key=lambda way: way.bits)
@@ -103,11 +113,18 @@ def convert_order(
             f"as {itensor} it takes at least {least.bits} bits on chip, more than the {budget} of "
             f"the budget"
         )
-    return min(fitting, key=lambda way: (way.bytes, way.bits)).make()
+    return cheapest(fitting).make()
+
+
+def cheapest(found: Sequence[Way]) -> Way:
+    """The way that reads least in addition, then that with the least memory."""
+    return min(found, key=lambda way: (way.bytes, way.bits))
 
 
 @checked
-def ways(x: Stream, itensor: Itensor | str, *, of: Itensor | str | None = None) -> list[Way]:
+def ways(
+    x: Stream, itensor: Itensor | str, *, of: Itensor | str | None = None, rank: int | None = None
+) -> list[Way]:
     """All ways to bring a stream in another order; parameters are those of `convert_order`.
 
     Returns
@@ -117,57 +134,77 @@ def ways(x: Stream, itensor: Itensor | str, *, of: Itensor | str | None = None) 
     Raises
     ------
     StepError
-        If the orders are of different tensors, or tiles overlap.
+        If the orders are of different tensors, tiles overlap, or a rank comes without `of`.
     """
     target = as_itensor(itensor)
+    if rank is not None and (of is None or not 0 <= rank <= len(x.shape)):
+        raise StepError(
+            f"convert_order at {user_line()}: rank={rank} of {x.name}, {x}, must be 0 to "
+            f"{len(x.shape)}, and needs of=, the order that so many dims have"
+        )
     source = x.itensor if of is None else as_itensor(of)
     if source == target:
         return [Way("as it is", 0, 0, "a FIFO joins equal types", lambda: x)]
-    if source.is_static and source.tokens != prod(_static(x)):
+    tiles = Tiles(x, len(x.shape) if rank is None else rank)
+    if source.is_static and source.tokens != _count(tiles):
         raise StepError(
-            f"convert_order at {user_line()}: {x.name} has {prod(_static(x))} tiles and not the "
+            f"convert_order at {user_line()}: {x.name} has {_count(tiles)} tiles and not the "
             f"{source.tokens} of {source}"
         )
     converter(source, target)  # with its checks
-    found = [_converted(x, source, target)]
+    found = [_converted(tiles, source, target)]
     if (again := _read_again(x, source, target, of)) is not None:
         found.append(again)
     return found
 
 
-def _static(x: Stream) -> list[int]:
-    found = [dim.static for dim in x.shape]
-    if None in found:
+def _count(tiles: Tiles) -> int:
+    """The number of tiles of a tensor."""
+    x = tiles.stream
+    if any(dim.static is None for dim in x.shape[tiles.outer :]):
         raise StepError(
             f"convert_order at {user_line()}: the dims of {x.name}, {x}, must be static: its "
             f"buffers and tiles are cut by number"
         )
-    return [n for n in found if n is not None]
+    return prod(tiles.dims)
 
 
-def _converted(x: Stream, source: Itensor, target: Itensor) -> Way:
+def _converted(x: Tiles, source: Itensor, target: Itensor) -> Way:
     """By a buffer of the smallest tiles of both, or without one."""
     piece = [gcd(a, b) for a, b in zip(source.tile, target.tile, strict=True)]
     steps = _steps(source, target, piece)
-    words = "" if source.tile == target.tile else f"tiles of {_say(piece)}, "
-    bits = _moved(source, piece[-1]) + _moved(target, piece[-1])
-    if not steps:
-        why = f"{words}which come in this order"
-        return Way("new tiles", bits, 0, why, lambda: _join(_cut(x, source, piece), target, piece))
-    passes = []
+    moved = _moved(source, target, piece)
+    words = f"tiles of {_say(piece)}, " if moved else ""
+    bits, passes = sum(moved), []
+    several = any(dim.static != 1 for dim in x.stream.shape[: x.outer])
     for nest in steps:
         chunk = prod(int(n) for n, _ in nest.source)
-        around = prod(int(n) for n, _ in nest.shared)
-        bits += (1 + (around > 1)) * chunk * prod(piece) * source.element.bits
+        twice = several or chunk == 1 or prod(int(n) for n, _ in nest.shared) > 1
+        bits += (1 + twice) * chunk * prod(piece) * source.element.bits
         passes.append(f"{chunk} tiles of {_say(piece)} at a time")
+    if not steps:
+        name, why = "new tiles", f"tiles of {_say(piece)}, which come in this order"
+    elif all(_once(nest) for nest in steps):
+        name, why = "repeat", f"{words}each {_times(steps[0])} times"
+    else:
+        name, why = "buffer", f"{words}buffers {' and then '.join(passes)}"
 
     def make() -> Stream:
         made = _cut(x, source, piece)
         for nest in steps:
             made = _buffered(made, nest)
-        return _join(made, target, piece)
+        return _join(made, target, piece).stream
 
-    return Way("buffer", bits, 0, f"{words}buffers {' and then '.join(passes)}", make)
+    return Way(name, bits, 0, why, make)
+
+
+def _once(nest: Nest) -> bool:
+    """Whether a buffer would hold a tile, which is repeated."""
+    return prod(int(n) for n, _ in nest.source) == 1
+
+
+def _times(nest: Nest) -> int:
+    return prod(int(n) for n, _ in nest.target)
 
 
 def _steps(source: Itensor, target: Itensor, piece: Sequence[int]) -> list[Nest]:
@@ -203,53 +240,50 @@ def _by(order: Itensor, piece: Sequence[int]) -> Itensor:
     return order.vectorized(piece).canonical
 
 
-def _moved(order: Itensor, cols: int) -> int:
-    """Bits of the memories that cut or join columns of tiles; rows are joined by their stops."""
-    return 0 if order.tile[-1] == cols else 2 * prod(order.tile) * order.element.bits
+def _moved(source: Itensor, target: Itensor, piece: Sequence[int]) -> list[int]:
+    """Bits of the memories that cut and join columns of tiles; rows need their stops alone."""
+    sizes = []
+    for order, cuts in ((source, True), (target, False)):
+        if order.tile[-1] != piece[-1]:
+            free = cuts and order.tile[-2] == 1
+            sizes.append(0 if free else 2 * prod(order.tile) * order.element.bits)
+        elif order.tile != tuple(piece):
+            sizes.append(0)
+    return sizes
 
 
-def _cut(x: Stream, order: Itensor, piece: Sequence[int]) -> Stream:
-    """The stream in pieces of its tiles, row by row, in one dim."""
+def _cut(x: Tiles, order: Itensor, piece: Sequence[int]) -> Tiles:
+    """The tiles in pieces, row by row, in one dim."""
     (high, wide), (rows, cols) = order.tile[-2:], piece[-2:]
-    x = _in_dims(x, [order.tokens])
     if rows < high:
-        x = x.flat_map(fn.retile_streamify("row"), rank=0)
+        x = x.cut(fn.retile_streamify("row"))
         if rows > 1:
-            x = _in_dims(x, [order.tokens * high // rows, rows]).accum(fn.retile_row(), rank=1)
+            x = x.joined(rows, fn.retile_row())
     if cols < wide:
-        x = x.flat_map(fn.cut_cols(cols), rank=0)
+        x = x.cut(fn.cut_cols(cols))
     return x
 
 
-def _join(x: Stream, order: Itensor, piece: Sequence[int]) -> Stream:
+def _join(x: Tiles, order: Itensor, piece: Sequence[int]) -> Tiles:
     """Pieces that come tile by tile as the tiles, with a dim for each loop."""
     down, across = (e // p for e, p in zip(order.tile[-2:], piece[-2:], strict=True))
     if across > 1:
-        x = _in_dims(x, [order.tokens * down, across]).accum(fn.retile_col(), rank=1)
+        x = x.joined(across, fn.retile_col())
     if down > 1:
-        x = _in_dims(x, [order.tokens, down]).accum(fn.retile_row(), rank=1)
-    return _in_dims(x, order.trips or (1,))
+        x = x.joined(down, fn.retile_row())
+    return x.in_dims(order.trips)
 
 
-def _buffered(x: Stream, nest: Nest) -> Stream:
-    """Chunks that are stored, and read in the order that is wanted."""
-    outer = [int(n) for n, _ in nest.shared]
-    x = _in_dims(x, [*(outer or [1]), prod(int(n) for n, _ in nest.source)])
+def _buffered(x: Tiles, nest: Nest) -> Tiles:
+    """Chunks that are stored, and read in the order that is wanted; a tile is repeated."""
+    shared = [int(n) for n, _ in nest.shared]
+    if _once(nest):
+        return x.in_dims(shared).repeated(_times(nest))
+    outer = shared or [1] * (not x.outer)
+    x = x.in_dims([*outer, prod(int(n) for n, _ in nest.source)])
     loops = [(n, s) for n, s in strides(nest.source, nest.target) if n > 1] or [(1, 0)]
     shape, stride = zip(*loops, strict=True)
-    return x.bufferize(rank=1).streamify(shape=shape, stride=stride)
-
-
-def _in_dims(x: Stream, dims: Sequence[int]) -> Stream:
-    """The same tiles in other static dims."""
-    if [d.static for d in x.shape] == [*dims]:
-        return x
-    if x.rank:
-        x = x.flatten(0, x.rank)
-    for level, extent in enumerate(reversed(dims[1:])):
-        made: Any = x.reshape(dim=level, chunk=extent)
-        x = made[0] if isinstance(made, tuple) else made
-    return x
+    return x.read(shape, stride)
 
 
 def _read_again(
