@@ -7,7 +7,6 @@ from contextlib import suppress
 from dataclasses import dataclass
 from itertools import permutations
 from math import gcd, prod
-from typing import Any
 
 from ..ir.arguments import checked
 from ..ir.buffer_reading import strides

@@ -57,7 +57,7 @@ class Batch(Programs):
         Its only input are ids, and positions.
     requests : int
         Most of them at a time.
-    element, columns, cache, tile
+    element, columns, cache, tile, tile_rows, tile_cols
         As for `stepgen.frontend.lower`; each request has `cache` rows.
     chunk : int, optional
         Tokens of a prompt that a run takes by another program, when a request is admitted. Without
@@ -103,6 +103,8 @@ class Batch(Programs):
         tile: int | None = None,
         chunk: int | None = None,
         lanes: int = LANES,
+        tile_rows: int | None = None,
+        tile_cols: int | None = None,
     ) -> None:
         if IDS not in model.inputs or not set(model.inputs) <= {IDS, POSITIONS}:
             raise StepError(
@@ -119,6 +121,8 @@ class Batch(Programs):
             chunk=chunk,
             last=chunk is not None,
             lanes=lanes,
+            tile_rows=tile_rows,
+            tile_cols=tile_cols,
         )
         self.requests: list[Request] = []
 

@@ -23,7 +23,7 @@ class Programs:
     Parameters
     ----------
     model : Model
-    element, columns, cache, tile, batch, last
+    element, columns, cache, tile, batch, last, tile_rows, tile_cols
         As for `stepgen.frontend.lower`.
     chunk : int or None
         Tokens of a chunk; without it there is no program for them.
@@ -58,10 +58,13 @@ class Programs:
         chunk: int | None,
         last: bool,
         lanes: int,
+        tile_rows: int | None,
+        tile_cols: int | None,
     ) -> None:
         self.model, self.lanes = model, lanes
         given: dict[str, Any] = {"cache": cache, "tile": tile, "batch": batch}
         named: dict[str, Any] = {**given, "element": element, "columns": columns}
+        named |= {"tile_rows": tile_rows, "tile_cols": tile_cols}
         self.graph, self.memory = lower(model, phase="decode", **named)
         self.prefill: Graph | None = None
         sizes = sizes_of(model, "decode", **given)
@@ -111,7 +114,7 @@ class Decoder(Programs):
     Parameters
     ----------
     model : Model
-    element, columns, cache, tile
+    element, columns, cache, tile, tile_rows, tile_cols
         As for `stepgen.frontend.lower`.
     chunk : int, optional
         Tokens that a run takes of a prompt, on the same memory; without it, one. Tiles of the
@@ -156,6 +159,8 @@ class Decoder(Programs):
         chunk: int | None = None,
         last: bool = False,
         lanes: int = LANES,
+        tile_rows: int | None = None,
+        tile_cols: int | None = None,
     ) -> None:
         super().__init__(
             model,
@@ -167,6 +172,8 @@ class Decoder(Programs):
             chunk=chunk,
             last=last,
             lanes=lanes,
+            tile_rows=tile_rows,
+            tile_cols=tile_cols,
         )
         self.rows = 0
         self.outputs: dict[str, Array] = {}

@@ -16,6 +16,7 @@ from ..ir.graph import Graph
 from . import caches
 from .kind import TOKENS
 from .model import Model, walk
+from .orders import OUTPUT
 from .passes.linears import split_linears
 from .passes.norms import fold_norms
 from .passes.rotary import pair_columns
@@ -49,6 +50,8 @@ def lower(
     tiling: Tiling = "address",
     expert_rows: int = ROWS,
     routed: int | None = None,
+    tile_rows: int | None = None,
+    tile_cols: int | None = None,
     data: bool = True,
 ) -> tuple[Graph, dict[str, Array]]:
     """A model as a streaming tensor program.
@@ -88,6 +91,10 @@ def lower(
         Rows of a static tile, 16 by default.
     routed : int, optional
         Number of tokens whose experts, and what they count, are inputs, ``route`` and ``scores``.
+    tile_rows, tile_cols : int, optional
+        Most rows and columns of the tiles of a linear's matrix [in, out], where they divide it
+        evenly. By default a linear that reads whole rows has tiles of all rows, one that reads
+        slices has tiles of all columns, and no value comes in another order than it is read.
     data : bool
         Whether to give the weights.
 
@@ -113,6 +120,7 @@ def lower(
     given: dict[str, Any] = {"phase": phase, "rows": rows, "cache": cache, "tile": tile}
     given |= {"batch": batch, "last": last, "columns": columns, "data": data}
     given |= {"tiling": tiling, "expert_rows": expert_rows, "routed": routed}
+    given |= {"tile_rows": tile_rows, "tile_cols": tile_cols}
     made = lowered(model, element=element, **given)
     return made.graph, made.weights
 
@@ -131,6 +139,8 @@ def lowered(
     tiling: Tiling = "address",
     expert_rows: int = ROWS,
     routed: int | None = None,
+    tile_rows: int | None = None,
+    tile_cols: int | None = None,
     data: bool = True,
 ) -> Lowering:
     """As `lower`, with what each operation became."""
@@ -139,6 +149,7 @@ def lowered(
         raise StepError(f"{model.name} can be lowered to bf16 or f32, not to {element}")
     numbers = {"rows": rows, "columns": columns, "cache": cache, "tile": tile, "batch": batch}
     numbers |= {"expert_rows": expert_rows, "routed": routed}
+    numbers |= {"tile_rows": tile_rows, "tile_cols": tile_cols}
     for what, number in numbers.items():
         if number is not None and (type(number) is not int or number < 1):
             raise StepError(f"{model.name}: {what} must be an integer of at least 1, not {number}")
@@ -161,6 +172,7 @@ def lowered(
             made.columns_of[op.inputs[0]] = wanted
     dims: tuple[DimLike, ...] = (1,) if together == 1 else (1, together)
     made.tiling, made.expert_rows, made.routed = tiling, expert_rows, routed is not None
+    made.tile_rows, made.tile_cols = tile_rows, tile_cols
     if sizes is None:
         dims = (routed or dynamic(TOKENS, bound=model.tokens[1], positive=True),)
     else:
@@ -177,7 +189,7 @@ def lowered(
         made.lower(model.ops[behind:])
     made.names |= {node.name for node in made.graph.nodes}  # those of operators
     for name in model.outputs:
-        made.graph.output(made.result(made.values[name]), made.name(name))
+        made.graph.output(made.result(made.noted(name, OUTPUT)), made.name(name))
     return made
 
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
+from ..compile.converting import cheapest, ways
 from ..ir.dtypes import Tile
 from ..ir.fn import fn
+from ..ir.itensor import Itensor
 from ..ir.stream import Stream
+from .orders import Note, in_slices
 
 
 @dataclass(frozen=True)
@@ -21,10 +24,13 @@ class Rows:
         dim below.
     slices : int
         Into how many tiles a row is cut; 1 for whole rows, which have no such dim.
+    note : callable or None
+        Keeps in which order the value is read, while an operation that reads it is lowered.
     """
 
     stream: Stream
     slices: int = 1
+    note: Note | None = field(default=None, compare=False, repr=False)
 
     @property
     def cols(self) -> int:
@@ -38,19 +44,39 @@ class Rows:
         """A row, and how it is cut."""
         return f"{self.slices} slices of {self.cols} columns" if self.slices > 1 else "a whole row"
 
+    @property
+    def order(self) -> Itensor:
+        """The order in which the rows of a tile come."""
+        return self._in(self.cols)
+
+    def _in(self, cols: int, times: int = 1) -> Itensor:
+        tile = self.stream.dtype
+        assert isinstance(tile, Tile)
+        assert tile.rows.static is not None
+        count = self.slices * self.cols // cols
+        return in_slices(tile.rows.static, cols, count, tile.element, times)
+
+    def brought(self, cols: int, times: int = 1) -> Stream:
+        """The rows in slices of so many columns, so often, by the converter that costs least.
+
+        The stream has a dim of the repeats and one of the slices, where there are several.
+        """
+        read = self._in(cols, times)
+        way = cheapest(ways(self.stream, read, of=self.order, rank=int(self.slices > 1)))
+        if self.note is not None:
+            self.note(self.order, read, way)
+        return way.make()
+
     def whole(self) -> Rows:
         """The same in whole rows."""
-        if self.slices == 1:
-            return self
-        return Rows(self.stream.accum(fn.retile_col(), rank=1))
+        return self.sliced(self.slices * self.cols)
 
     def sliced(self, cols: int) -> Rows:
         """The same in slices of so many columns."""
         if self.cols == cols:
             return self
-        whole = self.whole()
-        count = whole.cols // cols
-        return Rows(whole.stream.flat_map(fn.cut_cols(cols), rank=1), count) if count > 1 else whole
+        count = self.slices * self.cols // cols
+        return replace(self, stream=self.brought(cols), slices=count)
 
     def by_rows(self) -> Rows:
         """The same with a dim of the rows of a tile, each in its slices."""

@@ -10,22 +10,26 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 import numpy as np
 
+from ..compile.converting import Way
 from ..ir.dims import DimLike
 from ..ir.dtypes import ElementType, address, f32
 from ..ir.errors import StepError
 from ..ir.fn import fn
 from ..ir.graph import Graph
+from ..ir.itensor import Itensor
 from ..ir.ops.linear_offchip_load import linear_offchip_load
 from ..ir.ops.random_offchip_load import random_offchip_load
 from ..ir.stream import Stream
 from ..semantics.numbers import DTYPES
 from .cached import Cached
 from .kind import Value
+from .orders import Joint
+from .products import divisor
 from .rows import Layers, Rows
 from .sent import ROWS, Tiling
 from .weight import Array, Weight
@@ -82,8 +86,7 @@ class Site:
         wanted = self.lowering.columns_of.get(self.op.name)
         if wanted is not None:
             return wanted
-        most = min(width, self.lowering.columns)
-        return next(cols for cols in range(most, 0, -1) if width % cols == 0)
+        return divisor(width, self.lowering.columns)
 
     def factor(self, stream: Stream) -> Stream:
         """A stream of f32 in the element type that is multiplied."""
@@ -92,6 +95,10 @@ class Site:
             return stream
         key = ("factor", id(stream.node), stream.port)
         return self.once(key, lambda: stream.map(fn.convert(element)))
+
+    def factors(self, x: Rows, element: ElementType | None = None) -> Rows:
+        """Rows in the element type that is multiplied; those of a given one have it already."""
+        return x if element is not None else replace(x, stream=self.factor(x.stream))
 
     def tensor(self, role: str, weight: Weight, element: ElementType) -> Any:
         """A weight as a tensor in off-chip memory, its last dim as columns."""
@@ -132,19 +139,17 @@ class Site:
         return Rows(loaded if count > 1 else loaded.flatten(0, 1), count)
 
     def columns(
-        self, role: str, matrix: Weight, x: Rows, element: ElementType | None = None
+        self, role: str, matrix: Weight, x: Rows, cols: int, element: ElementType | None = None
     ) -> Rows:
-        """Whole rows times a matrix [in, out], in slices of its columns.
+        """Whole rows times a matrix [in, out], in slices of so many of its columns.
 
         Rows are of the given element type already; by default they become factors.
         """
-        inner, outer = matrix.shape[-2:]
-        factor, cols = self.factor(x.stream) if element is None else x.stream, self.cut(outer)
+        inner, factor = matrix.shape[-2], self.factors(x, element)
         # Transposed, a weight streams past a single row, and no part of it is kept.
         loaded = self.load(role, matrix.T, (cols, inner), element)
-        if loaded.slices > 1:
-            factor = factor.promote(0).expand(count=loaded.slices)
-        return Rows(factor.map(fn.matmul(transpose=True), loaded.stream), loaded.slices)
+        repeated = factor.brought(inner, loaded.slices)
+        return Rows(repeated.map(fn.matmul(transpose=True), loaded.stream), loaded.slices)
 
     def picked(
         self,
@@ -241,6 +246,8 @@ class Lowering:
         That of factors.
     rows, columns : int
         Tokens of a tile, and the most columns of a slice.
+    tile_rows, tile_cols : int or None
+        The most rows and columns of a tile of a linear's matrix, if they are chosen.
     data : bool
         Whether the contents of all tensors are made; those of addresses always are.
     tiling : {"address", "static", "dynamic"}
@@ -271,6 +278,8 @@ class Lowering:
         By node the operation that it is part of; what several share is the first one's.
     reasons : dict of str to list of str
         Why an operation takes the form that it takes, where there was a choice.
+    joints : list of Joint
+        Which operations read values in an order other than that in which they are made.
     extents : dict of str to int
         Dims that the model decides, by name.
     """
@@ -284,6 +293,8 @@ class Lowering:
     tiling: Tiling = "address"
     expert_rows: int = ROWS
     routed: bool = False
+    tile_rows: int | None = None
+    tile_cols: int | None = None
     weights: dict[str, Array] = field(default_factory=dict)
     values: dict[str, Rows] = field(default_factory=dict)
     first: Stream | None = None
@@ -297,6 +308,7 @@ class Lowering:
     names: set[str] = field(default_factory=set)
     owner: dict[str, str] = field(default_factory=dict)
     reasons: dict[str, list[str]] = field(default_factory=dict)
+    joints: list[Joint] = field(default_factory=list)
     extents: dict[str, int] = field(default_factory=dict)
 
     @property
@@ -355,11 +367,20 @@ class Lowering:
         """Operations in order."""
         for op in ops:
             weights = {role: self.model.weights[name] for role, name in op.weights.items()}
-            inputs = [self.read(name) for name in op.inputs]
+            inputs = [self.noted(name, op.name) for name in op.inputs]
             first = len(self.graph.nodes)
-            self.values[op.name] = op.kind.lower(Site(self, op), *inputs, **weights)
+            made = op.kind.lower(Site(self, op), *inputs, **weights)
+            self.values[op.name] = replace(made, note=None)
             for node in self.graph.nodes[first:]:
                 self.owner.setdefault(node.name, op.name)  # those of a loop's body are its own
+
+    def noted(self, name: str, reader: str) -> Rows:
+        """A value, whose reader's orders are kept as joints."""
+
+        def note(made: Itensor, read: Itensor, way: Way) -> None:
+            self.joints.append(Joint(name, reader, made, read, way.name, way.bits, way.why))
+
+        return replace(self.read(name), note=note)
 
     def keep_last(self, names: Collection[str]) -> None:
         """Go on with the last token of a chunk alone, of these values."""

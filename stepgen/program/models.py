@@ -86,6 +86,8 @@ def parameters(
     layer: int = 0,
     tiling: Literal["address", "static", "dynamic"] | None = None,
     expert_rows: int = 16,
+    tile_rows: int | None = None,
+    tile_cols: int | None = None,
 ) -> dict[str, Any]:
     """The parameters of the program of a model, those of `stepgen.frontend.lower`.
 
@@ -97,6 +99,7 @@ def parameters(
         **{"phase": phase, "element": element, "rows": rows, "columns": columns},
         **{"cache": cache, "tile": tile, "batch": batch, "last": last, "filled": filled},
         **{"block": block, "layer": layer, "tiling": tiling, "expert_rows": expert_rows},
+        **{"tile_rows": tile_rows, "tile_cols": tile_cols},
     }
 
 
@@ -363,7 +366,8 @@ def batch(model: Model, spec: str, settings: Mapping[str, str], lanes: int, requ
             )
     sizes = lowering.sizes_of(model, phase, *(asked[name] for name in ("rows", "cache", "tile")))
     assert sizes is not None
-    given = {name: asked[name] for name in ("element", "columns", "cache", "tile")}
+    names = ("element", "columns", "cache", "tile", "tile_rows", "tile_cols")
+    given = {name: asked[name] for name in names}
     return placed(
         spec, lambda: Batch(model, requests=requests, chunk=sizes.chunk, lanes=lanes, **given)
     )

@@ -138,7 +138,9 @@ class Experts(Kind):
         if lowering.routed:
             route, shares = given(at, factor, gate.shape[-3], self.top)
         else:
-            logits = one_by_one(at, at.columns("router", router, x).whole().stream)
+            logits = one_by_one(
+                at, at.columns("router", router, x, at.cut(router.shape[-1])).whole().stream
+            )
             route, shares = logits.map(fn.top_k(self.top)), self._shares(logits)
         weights = {"gate": gate.T, "up": up.T, "down": down}
         if lowering.tiling == "address":

@@ -126,7 +126,9 @@ class IntExperts(Experts, Form):
             at.fail("experts of integers go by address, and choose by themselves")
         at.because(f"a token reads its {self.top} experts by address")
         value, x = at.inputs[0], x.whole()
-        logits = one_by_one(at, at.columns("router", router, x, int8).whole().stream)
+        logits = one_by_one(
+            at, at.columns("router", router, x, at.cut(router.shape[-1]), int8).whole().stream
+        )
         read = Chosen.of(at, logits.map(fn.top_k(self.top)), self.top, gate)
         rows = read.repeated(one_by_one(at, x.stream))
         gated = rows.map(fn.matmul(transpose=True), read.tiles("gate", gate.T, int8))

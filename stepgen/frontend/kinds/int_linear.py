@@ -10,6 +10,7 @@ from ...ir.fn import fn
 from ..form import Form, Weights
 from ..integers import Numbers, moved, products
 from ..kind import Kind, Operands, Value
+from ..products import product
 from ..rows import Rows
 from ..run import Step
 from ..site import Site
@@ -91,15 +92,8 @@ class IntLinear(Form):
     def lower(  # type: ignore[override]
         self, at: Site, x: Rows, weight: Weight, bias: Weight | None = None
     ) -> Rows:
-        """Of whole rows: slices of columns. Of slices: their sum, whole rows."""
-        if x.slices > 1:
-            at.because(f"{x} to a whole row")
-            loaded = at.load("weight", weight, (x.cols, weight.shape[-1]), int8)
-            made = Rows(x.stream.accum(fn.matmul(), loaded.stream, rank=1))
-        else:
-            made = at.columns("weight", weight, x, int8)
-            if made.slices > 1:
-                at.because(f"{x} to {made}")
+        """By tiles of its weight: of whole rows slices of columns, of slices whole rows."""
+        made = product(at, "weight", weight, x, int8)
         if bias is not None:
             made = made.map(fn.add(), at.load("bias", bias, (1, made.cols), int32).stream)
         return Rows(self._ended(made.stream, at.inputs[0]), made.slices)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from ...ir.dtypes import f32
 from ...ir.fn import fn
 from ..kind import Kind, Operands, Value
+from ..products import product
 from ..rows import Rows
 from ..run import Step
 from ..site import Site
@@ -47,16 +48,8 @@ class Linear(Kind):
     def lower(  # type: ignore[override]
         self, at: Site, x: Rows, weight: Weight, bias: Weight | None = None
     ) -> Rows:
-        """Of whole rows: slices of columns. Of slices: their sum, whole rows."""
-        matrix = weight.T if self.transposed else weight
-        if x.slices > 1:
-            at.because(f"{x} to a whole row")
-            loaded = at.load("weight", matrix, (x.cols, matrix.shape[-1]))
-            made = Rows(at.factor(x.stream).accum(fn.matmul(), loaded.stream, rank=1))
-        else:
-            made = at.columns("weight", matrix, x)
-            if made.slices > 1:
-                at.because(f"{x} to {made}")
+        """By tiles of its weight: of whole rows slices of columns, of slices whole rows."""
+        made = product(at, "weight", weight.T if self.transposed else weight, x)
         if bias is None:
             return made
         return made.map(fn.add(), at.load("bias", bias, (1, made.cols), f32).stream)

@@ -1,0 +1,86 @@
+"""Linears as products of tiles: those of whole rows, of slices, and of tiles that a user chose."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ..compile.regrouping import Tiles
+from ..ir.dtypes import ElementType
+from ..ir.fn import fn
+from .rows import Rows
+from .weight import Array, Weight
+
+if TYPE_CHECKING:
+    from .site import Site
+
+
+def product(
+    at: Site, role: str, matrix: Weight, x: Rows, element: ElementType | None = None
+) -> Rows:
+    """Rows times a matrix [in, out], by tiles of it.
+
+    Whole rows make slices of columns, and slices add up to whole rows, so that linears which follow
+    each other need no converter. Where tiles have a part of both its rows and its columns, all
+    slices of the rows come anew for each slice of the result.
+
+    Parameters
+    ----------
+    at : Site
+    role : str
+    matrix : Weight
+    x : Rows
+        Of the given element type; by default they become factors.
+    element : ElementType, optional
+        Of the matrix, by default that of factors.
+    """
+    inner, outer = matrix.shape[-2:]
+    rows, cols = at.lowering.tile_rows, at.lowering.tile_cols
+    if rows is None and cols is None:
+        rows, cols = (None, None) if x.slices == 1 else (x.cols, outer)
+    high = inner if rows is None else divisor(inner, rows)
+    wide = at.cut(outer) if cols is None else divisor(outer, cols)
+    if high == inner:
+        made = at.columns(role, matrix, x, wide, element)
+        if made.slices > 1:
+            at.because(f"a whole row to {made}")
+        return made
+    if wide < outer:
+        return _both(at, role, matrix, x, (high, wide), element)
+    loaded = at.load(role, matrix, (high, outer), element)
+    read = at.factors(x, element).sliced(high)
+    at.because(f"{read} to a whole row")
+    return Rows(read.stream.accum(fn.matmul(), loaded.stream, rank=1))
+
+
+def _both(
+    at: Site,
+    role: str,
+    matrix: Weight,
+    x: Rows,
+    tile: tuple[int, int],
+    element: ElementType | None,
+) -> Rows:
+    """By tiles of some rows and some columns: each slice of the result is a sum over the rows."""
+    (*lead, inner, outer), (high, wide) = matrix.shape, tile
+    parts, count = inner // high, outer // wide
+
+    def packed(array: Array) -> Array:
+        return (
+            array.swapaxes(-1, -2)
+            .reshape(*lead, count, wide, parts, high)
+            .swapaxes(-3, -2)
+            .reshape(*lead, -1, high)
+        )
+
+    weight = matrix.moved((*lead, count * parts * wide, high), packed)
+    loaded = at.load(role, weight, (wide, high), element)
+    tiles = Tiles(loaded.stream, 1).in_dims([count, parts]).stream
+    read = at.factors(x, element).brought(high, count)
+    made = read.accum(fn.matmul(transpose=True), tiles, rank=1)
+    at.because(f"a sum of {parts} products for each of {count} slices of {wide} columns")
+    return Rows(made, count)
+
+
+def divisor(extent: int, most: int) -> int:
+    """The largest divisor of an extent that is at most a number."""
+    return next(n for n in range(min(extent, most), 0, -1) if extent % n == 0)
