@@ -33,6 +33,8 @@ class Way:
         ``as it is``, ``new tiles``, ``repeat``, ``buffer`` or ``read again``.
     bits : int
         Of on-chip memory: what is buffered, without the stop of each beat.
+    own : int
+        Of these bits, those that stay where another reader has the same buffer.
     bytes : int
         That are read from off-chip memory in addition.
     why : str
@@ -43,6 +45,7 @@ class Way:
 
     name: str
     bits: int
+    own: int
     bytes: int
     why: str
     make: Callable[[], Stream]
@@ -143,7 +146,7 @@ def ways(
         )
     source = x.itensor if of is None else as_itensor(of)
     if source == target:
-        return [Way("as it is", 0, 0, "a FIFO joins equal types", lambda: x)]
+        return [Way("as it is", 0, 0, 0, "a FIFO joins equal types", lambda: x)]
     tiles = Tiles(x, len(x.shape) if rank is None else rank)
     if source.is_static and source.tokens != _count(tiles):
         raise StepError(
@@ -172,13 +175,14 @@ def _converted(x: Tiles, source: Itensor, target: Itensor) -> Way:
     """By a buffer of the smallest tiles of both, or without one."""
     piece = [gcd(a, b) for a, b in zip(source.tile, target.tile, strict=True)]
     steps = _steps(source, target, piece)
-    moved = _moved(source, target, piece)
-    words = f"tiles of {_say(piece)}, " if moved else ""
-    bits, passes = sum(moved), []
+    words = "" if source.tile == target.tile else f"tiles of {_say(piece)}, "
     several = any(dim.static != 1 for dim in x.stream.shape[: x.outer])
+    # One row is cut by its stops.
+    joined = _moved(target, piece, 1 + (several or target.tokens > 1))
+    bits, passes = _moved(source, piece, 2 * (source.tile[-2] > 1)) + joined, []
     for nest in steps:
         chunk = prod(int(n) for n, _ in nest.source)
-        twice = several or chunk == 1 or prod(int(n) for n, _ in nest.shared) > 1
+        twice = several or prod(int(n) for n, _ in nest.shared) > 1
         bits += (1 + twice) * chunk * prod(piece) * source.element.bits
         passes.append(f"{chunk} tiles of {_say(piece)} at a time")
     if not steps:
@@ -194,7 +198,8 @@ def _converted(x: Tiles, source: Itensor, target: Itensor) -> Way:
             made = _buffered(made, nest)
         return _join(made, target, piece).stream
 
-    return Way(name, bits, 0, why, make)
+    own = joined if name == "buffer" else bits
+    return Way(name, bits, own, 0, why, make)
 
 
 def _once(nest: Nest) -> bool:
@@ -239,16 +244,9 @@ def _by(order: Itensor, piece: Sequence[int]) -> Itensor:
     return order.vectorized(piece).canonical
 
 
-def _moved(source: Itensor, target: Itensor, piece: Sequence[int]) -> list[int]:
-    """Bits of the memories that cut and join columns of tiles; rows need their stops alone."""
-    sizes = []
-    for order, cuts in ((source, True), (target, False)):
-        if order.tile[-1] != piece[-1]:
-            free = cuts and order.tile[-2] == 1
-            sizes.append(0 if free else 2 * prod(order.tile) * order.element.bits)
-        elif order.tile != tuple(piece):
-            sizes.append(0)
-    return sizes
+def _moved(order: Itensor, piece: Sequence[int], tiles: int) -> int:
+    """Bits of the memory of so many tiles that are cut or joined by columns."""
+    return 0 if order.tile[-1] == piece[-1] else tiles * prod(order.tile) * order.element.bits
 
 
 def _cut(x: Tiles, order: Itensor, piece: Sequence[int]) -> Tiles:
@@ -303,4 +301,4 @@ def _read_again(
         return None
     size = target.tokens * rows * cols * tensor.element.bytes // tensor.element.packed
     why = f"{tensor.name} is read once more, {size} bytes"
-    return Way("read again", 0, size, why, lambda: linear_offchip_load(tensor, itensor=target))
+    return Way("read again", 0, 0, size, why, lambda: linear_offchip_load(tensor, itensor=target))

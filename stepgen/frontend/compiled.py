@@ -22,6 +22,7 @@ from .kinds.norm import Norm
 from .kinds.split import Split
 from .lowering import lowered
 from .model import Model, Op, short, walk
+from .orders import Joint
 from .site import Lowering
 
 
@@ -92,6 +93,10 @@ class CompileLog(Sequence[Entry]):
         Of a run, or of a tile.
     rows : tuple of int
         In the caches of each request before the run; empty without caches.
+    joints : tuple of Joint
+        Values that are read in another order than they are made, and their converters.
+    direct : int
+        How many values are read in the order in which they are made.
     port, busiest : int
         Least cycles for a token of the whole model: those of the memory port, and of the operator
         that takes most.
@@ -103,6 +108,8 @@ class CompileLog(Sequence[Entry]):
     bus_bits: int
     tokens: int
     rows: tuple[int, ...]
+    joints: tuple[Joint, ...]
+    direct: int
     port: int
     busiest: int
 
@@ -123,6 +130,14 @@ class CompileLog(Sequence[Entry]):
             f"{self.tokens} token{'s' * (self.tokens > 1)}{filled}"
         )
 
+    def orders(self) -> str:
+        """One line about values and their converters."""
+        bits = sum(joint.bits for joint in self.joints)
+        return (
+            f"{self.direct} values are read in the order in which they are made, through a FIFO; "
+            f"{len(self.joints)} converters take {bits:,} bits"
+        )
+
     def total(self) -> str:
         """One line about the whole model."""
         return (
@@ -131,7 +146,8 @@ class CompileLog(Sequence[Entry]):
         )
 
     def __str__(self) -> str:
-        return "\n".join([self.head(), *(f"  {entry}" for entry in self), self.total()])
+        lines = [*(f"  {entry}" for entry in self), *(f"  {joint}" for joint in self.joints)]
+        return "\n".join([self.head(), *lines, self.orders(), self.total()])
 
 
 @checked
@@ -197,9 +213,23 @@ def log_of(
         8 * design.bus.bytes,
         costs.tokens,
         rows,
+        *_joints(made),
         costs.port(design.bus.bytes),
         costs.busiest(),
     )
+
+
+def _joints(made: Lowering) -> tuple[tuple[Joint, ...], int]:
+    """The converters, and the number of values that need none."""
+    joints = tuple(joint for joint in made.joints if joint.made != joint.read)
+    types = made.model.types
+    values = {
+        (name, op.name)
+        for op in walk(made.model.ops)
+        for name in op.inputs
+        if name in types and (types[name].element != "int32" or types[name].places is not None)
+    }
+    return joints, len(values - {(joint.value, joint.reader) for joint in joints})
 
 
 def half(sizes: Caches) -> int:

@@ -22,7 +22,8 @@ class Joint:
     made, read : Itensor
         The orders, of the rows of one tile of tokens.
     way : str
-        How one becomes the other, the name of a `stepgen.compile.converting.Way`.
+        How one becomes the other, the name of a `stepgen.compile.converting.Way`; of one that
+        has the buffer of an earlier reader, ``shared buffer``.
     bits : int
         Of on-chip memory that it takes.
     why : str
@@ -37,12 +38,18 @@ class Joint:
     bits: int
     why: str
 
+    def __str__(self) -> str:
+        return (
+            f"{self.value} to {self.reader}: {self.made} becomes {self.read}: {self.way}, "
+            f"{self.bits:,} bits; {self.why}"
+        )
+
 
 OUTPUT: Final = "output"
 """The reader of what a program gives."""
 
-Note: TypeAlias = Callable[[Itensor, Itensor, Way], None]
-"""Keeps that a value was made in one order and is read in another, and how that is done."""
+Note: TypeAlias = Callable[[Itensor, Itensor, Way, bool], None]
+"""Keeps in which order a value is made and read, the way, and whether its buffer is shared."""
 
 
 def in_slices(rows: int, cols: int, count: int, element: ElementType, times: int = 1) -> Itensor:

@@ -63,9 +63,12 @@ class Rows:
         """
         read = self._in(cols, times)
         way = cheapest(ways(self.stream, read, of=self.order, rank=int(self.slices > 1)))
+        nodes = self.stream.graph.nodes
+        before, made = len(nodes), way.make()
         if self.note is not None:
-            self.note(self.order, read, way)
-        return way.make()
+            buffers = {node.op for node in nodes[before:]} >= {"bufferize"}
+            self.note(self.order, read, way, way.name == "buffer" and not buffers)
+        return made
 
     def whole(self) -> Rows:
         """The same in whole rows."""

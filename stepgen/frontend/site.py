@@ -377,8 +377,9 @@ class Lowering:
     def noted(self, name: str, reader: str) -> Rows:
         """A value, whose reader's orders are kept as joints."""
 
-        def note(made: Itensor, read: Itensor, way: Way) -> None:
-            self.joints.append(Joint(name, reader, made, read, way.name, way.bits, way.why))
+        def note(made: Itensor, read: Itensor, way: Way, shared: bool) -> None:
+            kind, bits = ("shared buffer", way.own) if shared else (way.name, way.bits)
+            self.joints.append(Joint(name, reader, made, read, kind, bits, way.why))
 
         return replace(self.read(name), note=note)
 

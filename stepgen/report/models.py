@@ -135,12 +135,31 @@ def compiled(log: CompileLog) -> Iterator[RenderableType]:
         "Operations as units, in a loop those of one layer; bytes and least cycles for one token"
     )
     yield table(title, *columns, rows=rows, left=4)
+    if log.joints:
+        headings = ("value", "read by", "made as, read as", "converter", "what it does", "bits")
+        joined = [
+            (
+                short(joint.value),
+                short(joint.reader),
+                f"{joint.made}\n{joint.read}",
+                joint.way,
+                joint.why,
+                joint.bits or None,
+            )
+            for joint in log.joints
+        ]
+        title = "Values that are read in another order, of a tile of tokens and in one layer"
+        yield table(title, *headings, rows=joined, left=5)
+    yield log.orders()
     yield log.total()
 
 
 def compiled_document(log: CompileLog) -> dict[str, Any]:
     """The same as JSON."""
-    return asdict(log)
+    orders = [
+        {**asdict(joint), "made": str(joint.made), "read": str(joint.read)} for joint in log.joints
+    ]
+    return {**asdict(log), "joints": orders}
 
 
 def found(imported: Imported) -> Iterator[str]:

@@ -95,7 +95,7 @@ def test_reasons_of_one_row_and_of_several(decode: Made, prefill: Made) -> None:
     assert lines[0] == (
         "decoder: 4 lanes, memory port of 64 bits, tiles of 1 token, 4 tokens in the caches"
     )
-    assert len(lines) == 2 + len(decode.log)
+    assert len(lines) == 3 + len(decode.log) + len(decode.log.joints)
 
 
 def test_of_more_tokens_only_attention_takes_more() -> None:

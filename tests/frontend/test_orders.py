@@ -1,0 +1,115 @@
+"""Linears by tiles that a user chose, and the converters between them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import stepgen as sg
+from frontend.decoders import Sizes, decoder, integers
+from stepgen.compile.cost import unit_bits
+from stepgen.compile.lower import lower
+from stepgen.cosim.building import LEAST_BUILD
+from stepgen.cosim.experiment import Experiment
+from stepgen.frontend import Model, State, compile_log, from_config
+from stepgen.frontend.compiled import log_of
+from stepgen.frontend.lowering import fed, lowered, sizes_of
+from stepgen.frontend.model import short
+from stepgen.semantics.executor import run
+
+SIZES = {"n_embd": 12, "n_head": 2, "n_layer": 2, "n_positions": 8, "vocab_size": 20}
+OTHERS = {"model_type": "gpt2", "torch_dtype": "float32", "activation_function": "gelu_new"}
+CONVERTERS = ("pmu", "expand", "retile_col", "cut_tile")
+CHUNK: dict[str, Any] = {"phase": "prefill", "rows": 2, "tile": 2, "cache": 8}
+AGAINST: dict[str, Any] = {"tile_rows": 4, "tile_cols": 6}
+
+
+@pytest.fixture(scope="module")
+def gpt2(tmp_path_factory: pytest.TempPathFactory) -> Model:
+    path = tmp_path_factory.mktemp("gpt2") / "config.json"
+    path.write_text(json.dumps(OTHERS | SIZES))
+    return from_config(path)
+
+
+@pytest.mark.parametrize("tile", [(None, 4), (4, None), (4, 6), (6, 4)])
+@pytest.mark.parametrize("settings", [{"phase": "decode", "cache": 8, "tile": 2}, CHUNK])
+def test_tiles_of_linears_change_no_result(
+    gpt2: Model, tile: tuple[int | None, int | None], settings: dict[str, Any]
+) -> None:
+    made = lowered(gpt2, element="f32", **settings, tile_rows=tile[0], tile_cols=tile[1])
+    sizes = sizes_of(gpt2, settings["phase"], settings.get("rows"), 8, 2)
+    assert sizes is not None
+    ids = {"ids": np.arange(sizes.tokens) + 7}
+    want = gpt2.run(ids, State(capacity=8))["logits"]
+    result = run(made.graph, made.weights | fed(gpt2, ids, sizes, 0))
+    found = np.array(result.nested("logits"), np.float64).reshape(want.shape)
+    assert np.abs(found - want).max() <= 2e-6 * np.abs(want).max()
+    assert any(joint.way == "buffer" for joint in made.joints)
+
+
+def test_no_converter_where_linears_alternate(gpt2: Model) -> None:
+    log = compile_log(gpt2, cache=8, tile=2)
+    assert {joint.way for joint in log.joints} == {"repeat"}
+    assert "values are read in the order in which they are made, through a FIFO; " in str(log)
+
+
+def test_the_log_tells_converters_and_their_memory(gpt2: Model) -> None:
+    mlp = sg.frontend.block(gpt2, "mlp")
+    made = lowered(mlp, phase="prefill", rows=2, tile_rows=4, tile_cols=4, data=False)
+    log = log_of(mlp, made, design := lower(made.graph))
+    held = sum(unit_bits(unit, design) for unit in design.units if unit.kind in CONVERTERS)
+    promised = sum(joint.bits for joint in log.joints)
+    assert promised <= held <= 1.05 * promised
+    told = [
+        (short(j.value), short(j.reader), j.way, str(j.read).partition("iter_space ")[2])
+        for j in log.joints
+    ]
+    assert told == [
+        ("x", "c_fc", "buffer", "[12, 3]*[1, 4], iter_map (d0, d1) -> (0, d1)>"),
+        ("gelu_tanh", "c_proj", "buffer", "[3, 12]*[1, 4], iter_map (d0, d1) -> (0, d1)>"),
+        ("c_proj", "add", "new tiles", "[]*[], iter_map () -> (0, 0)>"),
+    ]
+
+
+def test_queries_keys_and_values_share_a_buffer(gpt2: Model) -> None:
+    made = lowered(gpt2, **AGAINST, **CHUNK, data=False)
+    of_norm = [joint for joint in made.joints if joint.value.endswith("ln_1")]
+    assert [joint.way for joint in of_norm] == ["buffer", "shared buffer", "shared buffer"]
+    assert [joint.bits > 0 for joint in of_norm] == [True, False, False]
+
+
+def test_integers_by_tiles() -> None:
+    small = integers(decoder(Sizes(layers=2, each=2, hidden=4)))
+    want = lowered(small, **CHUNK)
+    made = lowered(small, **CHUNK, **AGAINST)
+    sizes = sizes_of(small, "prefill", 2, 8, 2)
+    assert sizes is not None
+    inputs = fed(small, {"ids": np.array([3, 5])}, sizes, 0)
+    a, b = (run(one.graph, one.weights | inputs).nested("logits") for one in (want, made))
+    assert np.array_equal(np.array(a), np.array(b))
+    assert any(joint.way == "buffer" for joint in made.joints)
+
+
+@pytest.mark.parametrize("given", [{"tile_rows": 0}, {"tile_cols": 2.5}])
+def test_a_tile_of_nothing(gpt2: Model, given: dict[str, Any]) -> None:
+    ((name, number),) = given.items()
+    with pytest.raises(sg.StepError, match=f"gpt2: {name} must be an integer of at .*{number}"):
+        lowered(gpt2, **given)
+
+
+@pytest.mark.slow
+def test_a_block_against_the_grain_as_a_circuit(gpt2: Model, tmp_path: Path) -> None:
+    block = sg.frontend.block(gpt2, "h")
+    made = lowered(block, **CHUNK, **AGAINST)
+    sizes = sizes_of(block, "prefill", 2, 8, 2)
+    assert sizes is not None
+    x = np.random.default_rng(0).normal(size=(2, SIZES["n_embd"])).astype(np.float32)
+    inputs = fed(block, {name: x for name in block.inputs}, sizes, 0)
+    run = Experiment(made.graph, made.weights | inputs)
+    verdict = run.test(tmp_path, driver="cpp", opt=LEAST_BUILD)
+    assert verdict.good, verdict.outcome.faults
+    assert sum(joint.way == "buffer" for joint in made.joints) >= 4
