@@ -18,7 +18,6 @@ from stepgen.cosim.experiment import Experiment
 from stepgen.frontend import Model, State, compile_log, from_config
 from stepgen.frontend.compiled import log_of
 from stepgen.frontend.lowering import fed, lowered, sizes_of
-from stepgen.frontend.model import short
 from stepgen.semantics.executor import run
 
 SIZES = {"n_embd": 12, "n_head": 2, "n_layer": 2, "n_positions": 8, "vocab_size": 20}
@@ -64,14 +63,13 @@ def test_the_log_tells_converters_and_their_memory(gpt2: Model) -> None:
     held = sum(unit_bits(unit, design) for unit in design.units if unit.kind in CONVERTERS)
     promised = sum(joint.bits for joint in log.joints)
     assert promised <= held <= 1.05 * promised
-    told = [
-        (short(j.value), short(j.reader), j.way, str(j.read).partition("iter_space ")[2])
-        for j in log.joints
-    ]
+    loops = [str(joint.read).partition("iter_space ")[2] for joint in log.joints]
+    told = [(j.value, j.reader, j.way, read) for j, read in zip(log.joints, loops, strict=True)]
+    c_fc, c_proj, act, add = (f"mlp.{name}" for name in ("c_fc", "c_proj", "gelu_tanh", "add"))
     assert told == [
-        ("x", "c_fc", "buffer", "[12, 3]*[1, 4], iter_map (d0, d1) -> (0, d1)>"),
-        ("gelu_tanh", "c_proj", "buffer", "[3, 12]*[1, 4], iter_map (d0, d1) -> (0, d1)>"),
-        ("c_proj", "add", "new tiles", "[]*[], iter_map () -> (0, 0)>"),
+        ("x", c_fc, "buffer", "[12, 3]*[1, 4], iter_map (d0, d1) -> (0, d1)>"),
+        (act, c_proj, "buffer", "[3, 12]*[1, 4], iter_map (d0, d1) -> (0, d1)>"),
+        (c_proj, add, "new tiles", "[]*[], iter_map () -> (0, 0)>"),
     ]
 
 
