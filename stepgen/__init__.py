@@ -20,6 +20,7 @@ if _typing.TYPE_CHECKING:
     from stepgen.board.device import Device as Device
     from stepgen.cli.config import config as config
     from stepgen.commands.run import run as run
+    from stepgen.commands.scenarios import time_scenarios as time_scenarios
     from stepgen.commands.simulate import simulate as simulate
     from stepgen.commands.synthesize import synthesize as synthesize
     from stepgen.commands.test import test as test
@@ -138,6 +139,7 @@ if not _typing.TYPE_CHECKING:
         "stepgen.board.device": "Device",
         "stepgen.cli.config": "config",
         "stepgen.commands.run": "run",
+        "stepgen.commands.scenarios": "time_scenarios",
         "stepgen.commands.simulate": "simulate",
         "stepgen.commands.synthesize": "synthesize",
         "stepgen.commands.test": "test",

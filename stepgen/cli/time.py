@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import functools
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from stepgen.cli.config import show_json
-from stepgen.cli.groups import grouped
+from stepgen.cli.groups import check_unused, grouped
 from stepgen.cli.options import (
     HardwareOptions,
     PictureOptions,
     ProgramOptions,
     RunOptions,
+    WorkerOptions,
     json_option,
 )
+from stepgen.cli.outputs import INPUT, Output
+from stepgen.cli.scenarios import many
 
 if TYPE_CHECKING:
     from stepgen.commands.time import TimeResult
@@ -23,8 +27,42 @@ if TYPE_CHECKING:
 
 @grouped
 @click.option("--all", "every", is_flag=True, help="Show forks and stop units too.")
+@click.option(
+    "--scenarios",
+    type=INPUT,
+    metavar="FILE.npz",
+    help="Many runs of one circuit: arrays with a row for each, by name of an input stream, "
+    "routing, lengths, seed, latency, ..., stall.NAME and depth.CHANNEL.",
+)
+@click.option(
+    "--out",
+    type=Output(".npz"),
+    metavar="FILE.npz",
+    help="Write cycles, and bytes read and written, of each of the --scenarios.",
+)
 @json_option
 def command(
+    program: ProgramOptions,
+    hardware: HardwareOptions,
+    when: RunOptions,
+    pictures: PictureOptions,
+    who: WorkerOptions,
+    *,
+    every: bool,
+    scenarios: Path | None,
+    out: Path | None,
+    json: bool,
+) -> int | None:
+    """Predict the cycles of a run, and in how many each unit is busy, starved or full."""
+    if scenarios is not None:
+        check_unused("is for one run, and --scenarios are many", pictures, "every")
+        return many(program, hardware, when, who, scenarios, out, json=json)
+    check_unused("is for many runs: add --scenarios", who, "out")
+    _one(program, hardware, when, pictures, every=every, json=json)
+    return None
+
+
+def _one(
     program: ProgramOptions,
     hardware: HardwareOptions,
     when: RunOptions,
@@ -33,7 +71,7 @@ def command(
     every: bool,
     json: bool,
 ) -> None:
-    """Predict the cycles of a run, and in how many each unit is busy, starved or full."""
+    """A run, and each unit in it."""
     from stepgen.commands.time import timed
     from stepgen.compile.cost import traffic_varies
     from stepgen.report import console, timeline

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from ..frontend.model import Model
     from ..program.config import Config
     from ..program.program import Program
+    from ..program.routing import Routing
+    from ..program.traces import Lengths
     from .source import Drawing
 
 
@@ -27,8 +29,10 @@ class Named:
         As for `stepgen.program.program.load`.
     settings : mapping of str to str
         Parameters of the program, as texts.
-    routing, lengths, inputs : Path, optional
-        Files.
+    routing, lengths : Path or int array, optional
+        Files, or what they hold.
+    inputs : Path, optional
+        A file.
     imports : sequence of Path
         Python files whose functions and operators a saved graph has.
     seed : int
@@ -41,8 +45,8 @@ class Named:
 
     program: str
     settings: Mapping[str, str] = field(default_factory=dict)
-    routing: Path | None = None
-    lengths: Path | None = None
+    routing: Path | Routing | None = None
+    lengths: Path | Lengths | None = None
     inputs: Path | None = None
     imports: Sequence[Path] = ()
     seed: int = 0
@@ -66,9 +70,11 @@ class Named:
     def _traces(self) -> dict[str, Any]:
         from ..program import routing, traces
 
+        readers = {"routing": routing.read, "lengths": traces.load_lengths}
+        given = {what: getattr(self, what) for what in readers}
         return {
-            "routing": None if self.routing is None else routing.read(self.routing),
-            "lengths": None if self.lengths is None else traces.load_lengths(self.lengths),
+            what: readers[what](one) if isinstance(one, Path) else one
+            for what, one in given.items()
         }
 
     def load(self, *, draw: bool = True, tensors: bool = True, made: Any = None) -> Program:

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import fake_tools
+import numpy as np
 import pytest
 
 from stepgen.cli.app import app
@@ -19,6 +20,7 @@ FILES = {
     ("run", "save_inputs"): "run p.py:layer --save-inputs {}",
     ("time", "timeline"): "time p.py:layer --timeline {}",
     ("time", "perfetto"): "time p.py:layer --perfetto {}",
+    ("time", "out"): "time p.py:layer --scenarios scenarios.npz --out {}",
     ("report", "output"): "report p.py:layer -o {}",
     ("simulate", "timeline"): "simulate p.py:layer --timeline {}",
     ("simulate", "perfetto"): "simulate p.py:layer --perfetto {}",
@@ -48,7 +50,12 @@ FOLDERS = {
 """A command line for every output; what it is called in Python."""
 
 
-pytestmark = pytest.mark.usefixtures("language_model")
+pytestmark = pytest.mark.usefixtures("language_model", "scenarios")
+
+
+@pytest.fixture
+def scenarios(here) -> None:
+    np.savez(here / "scenarios.npz", latency=[8, 16])
 
 
 def _outputs() -> dict[tuple[str, str], Output]:

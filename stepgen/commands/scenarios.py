@@ -1,0 +1,342 @@
+"""Many predicted runs of one circuit: routings, lengths, inputs, memories, stalls, depths."""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ..hw.design.table import Design
+from ..ir.errors import StepError
+from ..ir.show import html_table
+from ..ir.text import dumps
+from ..program.program import Program
+from ..semantics.arrays import read as read_arrays
+from ..timing.deadlock import Deadlock
+from ..timing.model import Fault
+from ..tools import waiting
+from ..tools.workers import ALONE, Workers
+from .call import called, notebook
+from .named import Named
+from .options import Circuit, Timing
+from .source import Source
+
+Array = npt.NDArray[Any]
+
+TRACES = ("routing", "lengths")
+"""What a program may take, as options of these names."""
+
+WHOLE = ("seed", *(f.name for f in dataclasses.fields(Timing) if f.default.__class__ is int))
+"""Whole numbers, one for each run."""
+
+QUARTILES = {"least": 0, "lower": 25, "median": 50, "upper": 75, "most": 100}
+"""Percentiles that are shown."""
+
+
+@dataclass(frozen=True, repr=False)
+class ScenariosResult:
+    """Predicted runs of one circuit.
+
+    Attributes
+    ----------
+    program : Program
+        What ran, as without scenarios.
+    design : Design
+        The circuit, before depths of FIFOs are changed.
+    cycles, read, written : int64 array of shape [runs]
+        Cycles, and bytes of the memory in words of the bus, of each run; 0 of runs that stop.
+    stopped : dict of int to str
+        By number of a run that stops, why.
+    """
+
+    program: Program
+    design: Design
+    cycles: npt.NDArray[np.int64]
+    read: npt.NDArray[np.int64]
+    written: npt.NDArray[np.int64]
+    stopped: Mapping[int, str]
+
+    @cached_property
+    def ended(self) -> npt.NDArray[np.int64]:
+        """Numbers of the runs that end, the shortest first."""
+        order = np.argsort(self.cycles, kind="stable")
+        return np.array([run for run in order if run not in self.stopped], np.int64)
+
+    def quartiles(self) -> dict[str, int]:
+        """By name of a percentile, the number of the run that has it; empty if none ends."""
+        last = len(self.ended) - 1
+        at = {name: round(last * share / 100) for name, share in QUARTILES.items()}
+        return {name: int(self.ended[place]) for name, place in at.items()} if last >= 0 else {}
+
+    def bins(self, count: int = 12) -> list[tuple[int, int, int]]:
+        """How often cycles occur: the least and the most of each bin, and how many runs."""
+        found = self.cycles[self.ended]
+        if not found.size:
+            return []
+        low, high = int(found[0]), int(found[-1])
+        width = max(1, -(-(high + 1 - low) // count))
+        edges = range(low, high + 1, width)
+        return [
+            (edge, edge + width - 1, int(((edge <= found) & (found < edge + width)).sum()))
+            for edge in edges
+        ]
+
+    def arrays(self) -> dict[str, Array]:
+        """What a file of results holds."""
+        ends = np.ones(len(self.cycles), bool)
+        ends[[*self.stopped]] = False
+        return {"cycles": self.cycles, "read": self.read, "written": self.written, "ends": ends}
+
+    def rows(self) -> list[tuple[str, ...]]:
+        """Of a table: a percentile, its run, cycles, and bytes read and written."""
+        return [
+            (name, str(run), *(f"{a[run]:,}" for a in (self.cycles, self.read, self.written)))
+            for name, run in self.quartiles().items()
+        ]
+
+    def _repr_html_(self) -> str:
+        """How the cycles spread, for notebooks."""
+        head = ("", "run", "cycles", "bytes read", "written")
+        return notebook(self, "", html_table("cycles of the runs", head, self.rows()))
+
+    def __repr__(self) -> str:
+        stops = f", {len(self.stopped)} stop" if self.stopped else ""
+        some = self.quartiles()
+        spread = ""
+        if some:
+            low, middle, high = (self.cycles[some[k]] for k in ("least", "median", "most"))
+            spread = f": {low:,} to {high:,} cycles, half of them {middle:,} or less"
+        return f"<{len(self.cycles)} runs of {self.design.name}{spread}{stops}>"
+
+
+@called
+def time_scenarios(
+    source: Source,
+    circuit: Circuit,
+    timing: Timing,
+    *,
+    scenarios: Mapping[str, Any],
+    jobs: int = 1,
+) -> ScenariosResult:
+    """Predict the cycles of many runs, as ``stepgen time --scenarios`` does.
+
+    The circuit is made once. What differs from run to run are contents of streams, the memory,
+    stalls and depths of FIFOs.
+
+    Parameters
+    ----------
+    program : Graph, Model or Config
+    inputs : mapping of str to object, optional
+        Contents of input streams and tensors that are the same in all runs.
+    scenarios : mapping of str to array
+        Arrays with a row for each run, by name: an input stream; ``latency``, ``interval`` and
+        other numbers of `stepgen.commands.options.Timing`; ``seed``; ``stall.NAME``;
+        ``depth.CHANNEL``; and ``routing`` or ``lengths`` of a program from a file.
+    jobs : int
+        Processes that work.
+    lanes, bus_bits, depth, ...
+        See `stepgen.commands.options.Circuit`.
+    latency, interval, stall, ...
+        See `stepgen.commands.options.Timing`.
+    seed, dim, transform
+        See `stepgen.commands.source.Drawing`.
+    phase, element, cache, ...
+        Of a model, see `stepgen.program.models.parameters`.
+
+    Raises
+    ------
+    StepError
+        If the program has no circuit, arrays do not fit, or a run needs another circuit. A run that
+        deadlocks or stops with an error does not raise: see `ScenariosResult.stopped`.
+    """
+    with waiting.progress(quiet=True) as progress:
+        return timed(source, circuit, timing, of_arrays(scenarios), Workers(jobs), progress)
+
+
+def read(path: Path) -> dict[str, Array]:
+    """Read scenarios from an ``.npz`` file.
+
+    Raises
+    ------
+    StepError
+        If it can't be read, or holds no arrays with a row for each run.
+    """
+    none = f"{path} holds no scenarios: it is no .npz file of plain arrays with names"
+    return of_arrays(read_arrays(path, "the scenarios", none), str(path))
+
+
+def of_arrays(given: Mapping[str, Any], where: str = "scenarios") -> dict[str, Array]:
+    """Scenarios, checked to have equally many runs.
+
+    Raises
+    ------
+    StepError
+        If there are none, or arrays have different numbers of rows.
+    """
+    found = {str(name): np.asarray(array) for name, array in given.items()}
+    rows = {name: len(array) if array.ndim else 0 for name, array in found.items()}
+    if not rows or not min(rows.values()):
+        empty = next((name for name, count in rows.items() if not count), None)
+        what = f"{empty} has none" if empty is not None else "it has no array"
+        raise StepError(f"{where} needs arrays with a row for each run: {what}")
+    (first, count), *others = rows.items()
+    for name, other in others:
+        if other != count:
+            raise StepError(f"{where}: {first} is for {count} runs, and {name} for {other}")
+    return found
+
+
+def timed(
+    source: Source,
+    circuit: Circuit,
+    timing: Timing,
+    scenarios: Mapping[str, Array],
+    workers: Workers,
+    progress: waiting.Progress,
+) -> ScenariosResult:
+    """Predict all runs; see `time_scenarios`."""
+    progress("lowering", 0.0)
+    base = _Base(source, circuit, timing)
+    base.check([*scenarios])
+    count = len(next(iter(scenarios.values())))
+    runs = [{name: array[run] for name, array in scenarios.items()} for run in range(count)]
+    token = next(_TOKENS)
+    if workers == ALONE:
+        _BASES[token] = base
+    items = [_Item(token, source, circuit, timing, run, n) for n, run in enumerate(runs)]
+    totals, stopped = np.zeros((3, count), np.int64), dict[int, str]()
+    try:
+        for done, (run, found) in enumerate(workers.run(_outcome, items)):
+            progress("predicting", done / count)
+            if isinstance(found, str):
+                stopped[run] = found
+            else:
+                totals[:, run] = found
+    finally:
+        _BASES.pop(token, None)
+    cycles, read_bytes, written = totals
+    why = dict(sorted(stopped.items()))
+    return ScenariosResult(base.program, base.design, cycles, read_bytes, written, why)
+
+
+@dataclass(frozen=True)
+class _Item:
+    """A run for a worker: `token` says which runs have one circuit."""
+
+    token: int
+    source: Source
+    circuit: Circuit
+    timing: Timing
+    changes: Mapping[str, Any]
+    number: int
+
+
+class _Base:
+    """The program and its circuit, which are made once."""
+
+    def __init__(self, source: Source, circuit: Circuit, timing: Timing) -> None:
+        self.source, self.circuit, self.timing = source, circuit, timing
+        self.program = source.load(tensors=False)
+        experiment = timing.experiment(self.program, circuit, seed=source.seed)
+        self.design = experiment.design
+        self.tensors = experiment.numbers_decide
+        if self.tensors:
+            self.program = source.load()
+        self.text = dumps(self.program.graph, lines=False)
+
+    def check(self, names: Sequence[str]) -> None:
+        """Check that all names are those of something that may differ.
+
+        Raises
+        ------
+        StepError
+            For one that is not.
+        """
+        graph = self.program.graph
+        traces = TRACES if isinstance(self.source, Named) else ()
+        for name in names:
+            kind, _, of = name.partition(".")
+            if name in (*WHOLE, *traces, *graph.inputs) or (of and kind in ("stall", "depth")):
+                continue
+            if self.tensors and name in graph.tensors:
+                continue
+            known = [*graph.inputs, *traces, *WHOLE, "stall.NAME", "depth.CHANNEL"]
+            raise StepError(
+                f"scenarios have {name}, and of {graph.name} may differ: {', '.join(known)}"
+            )
+
+    def run(self, changes: Mapping[str, Any]) -> tuple[int, int, int]:
+        """Cycles, and bytes read and written, of a run.
+
+        Raises
+        ------
+        Deadlock, Fault
+            If it stops.
+        StepError
+            If what it is given does not fit the program.
+        """
+        source: Any = self.source
+        own = {key: value for key, value in changes.items() if key in (*TRACES, "seed")}
+        program = self.program
+        if own:
+            if "seed" in own:
+                own["seed"] = int(own["seed"])
+            drawing = getattr(source, "drawing", None)
+            source = (
+                dataclasses.replace(source, **own)
+                if drawing is None
+                else dataclasses.replace(source, drawing=dataclasses.replace(drawing, **own))
+            )
+            program = source.load(tensors=self.tensors)
+        names = {*program.graph.inputs, *program.graph.tensors}
+        inputs = {key: value for key, value in changes.items() if key in names}
+        whole: dict[str, Any] = {key: int(changes[key]) for key in WHOLE[1:] if key in changes}
+        parts: dict[str, dict[str, Any]] = {"stall": {}, "depth": {}}
+        for key, value in changes.items():
+            kind, _, of = key.partition(".")
+            if of and key not in names:
+                parts[kind][of] = float(value) if kind == "stall" else int(value)
+        timing = dataclasses.replace(
+            self.timing, **whole, stall={**self.timing.stall, **parts["stall"]}
+        )
+        experiment = timing.experiment(program, self.circuit, seed=source.seed)
+        design = self.design
+        if program is not self.program and dumps(program.graph, lines=False) != self.text:
+            if experiment.design.hash != design.hash:
+                raise StepError(
+                    f"it needs another circuit than the program without scenarios: "
+                    f"{program.graph.name} makes its shapes from what it is given"
+                )
+            design = experiment.design
+        experiment = dataclasses.replace(
+            experiment,
+            inputs={**program.inputs, **inputs},
+            built=design.with_depths(parts["depth"]),
+        )
+        return (experiment.prediction.cycles, *experiment.traffic)
+
+
+_BASES: dict[int, _Base] = {}
+"""In each process, the circuits of the runs that it works on."""
+
+_TOKENS = itertools.count()
+
+
+def _outcome(item: _Item) -> tuple[int, int, int] | str:
+    """What a run gives, or why it stops."""
+    if item.token not in _BASES:
+        _BASES.clear()
+        _BASES[item.token] = _Base(item.source, item.circuit, item.timing)
+    try:
+        return _BASES[item.token].run(item.changes)
+    except (Deadlock, Fault) as stop:
+        return str(stop)
+    except StepError as error:
+        raise StepError(f"run {item.number} of the scenarios: {error}") from None

@@ -1,0 +1,118 @@
+"""``stepgen time --scenarios`` and `sg.time_scenarios`: many runs of one circuit."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pytest
+
+import stepgen as sg
+
+GATES = np.array([[[1], [0], [1], [1]], [[0], [0], [0], [0]], [[1], [1], [1], [1]]], bool)
+CHANGES = {
+    "gate": GATES,
+    "latency": [16, 40, 7],
+    "stall.x": [0, 0.5, 0.3],
+    "depth.x": [2, 9, 4],
+    "seed": [0, 5, 6],
+}
+
+
+def test_each_run_takes_the_cycles_that_it_takes_alone(stepgen, here) -> None:
+    np.savez(here / "many.npz", **CHANGES)
+    found = stepgen("time p.py:layer --scenarios many.npz --out cycles.npz --json").json
+    for run in range(3):
+        np.savez(here / "one.npz", gate=GATES[run])
+        options = [
+            f"--{name.partition('.')[0]} {name.partition('.')[2]}{'=' * ('.' in name)}{values[run]}"
+            for name, values in CHANGES.items()
+            if name != "gate"
+        ]
+        alone = stepgen(f"time p.py:layer --inputs one.npz {' '.join(options)} --json").json
+        assert found["cycles"][run] == alone["cycles"]
+        assert found["read"][run] == alone["off_chip_bytes"]["read"]
+        assert found["written"][run] == alone["off_chip_bytes"]["written"]
+    with np.load(here / "cycles.npz") as kept:
+        assert kept["cycles"].tolist() == found["cycles"]
+        assert kept["ends"].all()
+    assert found["quartiles"]["least"] == int(np.argmin(found["cycles"]))
+    assert found["stopped"] == {}
+    shown = stepgen("time p.py:layer --scenarios many.npz")
+    assert shown.code == 0
+    assert "3 of 3 runs of layer end" in shown.out
+    assert f"{max(found['cycles']):,}" in shown.out
+
+
+def test_routings(stepgen, here) -> None:
+    """The program makes its streams from them."""
+    rng = np.random.default_rng(0)
+    routing = np.stack([[rng.permutation(4)[:2] for _ in range(6)] for _ in range(3)])
+    np.savez(here / "many.npz", routing=routing)
+    sizes = " ".join(f"--set {pair}" for pair in ["tokens=6", "experts=4", "width=8", "hidden=8"])
+    found = stepgen(f"time moe {sizes} --set columns=8 --scenarios many.npz --json").json["cycles"]
+    for run in range(3):
+        np.save(here / "one.npy", routing[run])
+        line = f"time moe {sizes} --set columns=8 --routing one.npy --json"
+        assert found[run] == stepgen(line).json["cycles"]
+
+
+def centered() -> sg.Graph:
+    """A row waits on one way until the other has its largest element."""
+    g = sg.Graph("center")
+    x = g.input("x", sg.int8[1, 64], (6,))
+    g.output(x.map(sg.fn.sub(), x.map(sg.fn.row_max())), "y")
+    return g
+
+
+def test_a_run_that_stops_is_named_and_the_others_go_on() -> None:
+    graph = centered()
+    made = sg.time_scenarios(graph, scenarios={"depth.x_to_map_1": [2, 24]})
+    assert list(made.stopped) == [0]
+    assert "deadlocks in cycle 5" in made.stopped[0]
+    assert made.cycles.tolist() == [0, sg.time(graph).cycles]
+    assert made.arrays()["ends"].tolist() == [False, True]
+    assert "1 stop" in repr(made)
+
+
+@pytest.mark.slow
+def test_processes_give_what_this_one_gives() -> None:
+    graph = centered()
+    many = {"latency": np.arange(8, 40), "stall.x": np.linspace(0, 0.5, 32)}
+    alone, shared = (sg.time_scenarios(graph, scenarios=many, jobs=n) for n in (1, 2))
+    assert alone.cycles.tolist() == shared.cycles.tolist()
+
+
+@pytest.mark.parametrize(
+    ("arrays", "sentence"),
+    [
+        ({}, "many.npz needs arrays with a row for each run: it has no array"),
+        ({"latency": np.zeros(0, int)}, "latency has none"),
+        ({"latency": 8}, "latency has none"),
+        ({"latency": [8, 9], "seed": [1]}, "many.npz: latency is for 2 runs, and seed for 1"),
+        ({"latancy": [8]}, "scenarios have latancy, and of layer may differ: x, gate, routing"),
+        ({"x": np.zeros((2, 4, 1, 3), np.int8)}, "run 0 of the scenarios: .*x"),
+        ({"latency": [16, -1]}, "run 1 of the scenarios: .*-1"),
+        ({"stall.x": [0.5, 2]}, "run 1 of the scenarios: .*2"),
+        ({"stall.no": [0.5]}, "run 0 of the scenarios: there is nothing called 'no' to stall"),
+        ({"depth.no": [5]}, "run 0 of the scenarios: design layer has no channel no"),
+        ({"routing": np.zeros((2, 4, 1), int)}, "run 0 of the scenarios: .*routing"),
+    ],
+)
+def test_bad_input_is_one_sentence(stepgen, here, arrays, sentence) -> None:
+    np.savez(here / "many.npz", **arrays)
+    said = stepgen("time p.py:layer --scenarios many.npz --out o.npz")
+    assert said.code == 2
+    last = said.err.splitlines()[-1]
+    assert last.startswith("stepgen: ")
+    assert re.search(sentence, last), last
+    assert not (here / "o.npz").exists()
+
+
+def test_options_of_one_run_and_of_many(stepgen, here) -> None:
+    np.savez(here / "many.npz", latency=[8])
+    said = stepgen("time p.py:layer --scenarios many.npz --timeline t.png")
+    assert said.err.endswith("--timeline is for one run, and --scenarios are many\n")
+    assert "add --scenarios" in stepgen("time p.py:layer --out o.npz").err
+    (here / "none.npz").write_bytes(b"PK")
+    assert "holds no scenarios" in stepgen("time p.py:layer --scenarios none.npz").err
