@@ -172,7 +172,7 @@ def _check(
         line = _line(source, section, key)
         place = f"{path}:{line}" if line else str(path)
         if key not in keys:
-            near = get_close_matches(key, keys, 1, 0.5)
+            near = get_close_matches(key, keys, 1)
             hint = f"did you mean {near[0]}?" if near else "its keys are the options of commands"
             raise StepError(f"{place}: there is no option {key!r}, {hint}")
         wanted = _unfit(keys[key], value)
