@@ -8,6 +8,7 @@ import time
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -35,13 +36,10 @@ from .parts_of import BOARD, groups
 from .saving import DAMAGED, content_of, found
 
 KEEP = 30
-SEED = 1
-"""Of the placement."""
-
 MOST_CLOCKS = 4
 """That are tried for one that is met."""
 
-VERSION = 1
+VERSION = 2
 """Of what is in a folder."""
 
 
@@ -57,6 +55,8 @@ class Bitstream:
         The bitstream.
     board : Board
     placed : Placed
+    clocks : list of float
+        In Hz, of each placement; the fastest one is `placed`.
     groups : dict of str to dict of str to int
         Resources in the netlist, by name of the part of the circuit.
     seconds : float
@@ -69,6 +69,7 @@ class Bitstream:
     file: str
     board: Board
     placed: Placed
+    clocks: Sequence[float]
     groups: Mapping[str, Mapping[str, int]]
     seconds: float
     there: bool
@@ -89,6 +90,7 @@ def build(
     board: Board,
     *,
     auto: bool = False,
+    seeds: int = 1,
     earlier: Sequence[Path] = (),
     progress: Progress = quiet,
 ) -> Bitstream:
@@ -101,6 +103,8 @@ def build(
     auto : bool
         Whether to make another one for the clock that is met, where that is slower than the
         board's.
+    seeds : int
+        Placements that are tried; the fastest one is kept.
     earlier : sequence of Path
         Folders in which it may be, beside the cache.
     progress : Progress
@@ -110,11 +114,11 @@ def build(
     StepError
         If the design does not fit, or a tool is missing or fails.
     """
-    made = _build(design, board, earlier, progress)
+    made = _build(design, board, seeds, earlier, progress)
     for _ in range(MOST_CLOCKS - 1):
         if made.met or not auto:
             break
-        made = _build(design, board.at(int(made.placed.hz)), earlier, progress)
+        made = _build(design, board.at(int(made.placed.hz)), seeds, earlier, progress)
     return made
 
 
@@ -134,12 +138,14 @@ def check_clock(design: Design, made: Bitstream) -> None:
         )
 
 
-def _build(design: Design, board: Board, earlier: Sequence[Path], progress: Progress) -> Bitstream:
+def _build(
+    design: Design, board: Board, seeds: int, earlier: Sequence[Path], progress: Progress
+) -> Bitstream:
     """See `build`."""
     tools = toolchain(board.chip.family)
     name = name_of(design, board)
     versions = [str(external.find(tool).version) for tool in tools.tools]
-    key = key_of(design, board, versions)
+    key = key_of(design, board, [*versions, str(seeds)])
     for place in earlier:
         with suppress(*DAMAGED):
             if (told := found(place, key)) is not None:
@@ -152,11 +158,24 @@ def _build(design: Design, board: Board, earlier: Sequence[Path], progress: Prog
         netlist = flow.synthesize(place, name, sources, tools, progress=progress)
         check_room(design, board, netlist.used)
         target = target_of(board, design)
-        flow.place(place, name, tools, target, seed=SEED, progress=progress)
+        named, report_file = groups(design), place / f"{name}.report.json"
+        of_placement = {report_file.name, f"{name}.nextpnr.log", *tools.intermediate(name)}
+        tried: list[Placed] = []
+        for seed in range(1, 1 + seeds):
+            which = f"placement {seed} of {seeds}: " if seeds > 1 else ""
+            told = partial(_told, progress, which)
+            flow.place(place, name, tools, target, netlist.used, seed=seed, progress=told)
+            now = report.read(report_file, tools.bels, named, board.chip, board.speed)
+            faster = all(now.hz > one.hz for one in tried)
+            tried.append(now)
+            for made in sorted(of_placement - {f"{name}.json"}) if seeds > 1 else ():
+                best = place / f"{made}.best"
+                (place / made).replace(best) if faster else (place / made).unlink()
+        for best in place.glob("*.best"):
+            best.replace(best.with_suffix(""))
         progress("packing the bitstream", 0.95)
         file = flow.pack(place, name, tools, target)
-        named, report_file = groups(design), place / f"{name}.report.json"
-        placed = report.read(report_file, tools.bels, named, board.chip, board.speed)
+        placed = max(tried, key=lambda one: one.hz)
         uncounted = {what: netlist.used[what] for what, bels in tools.bels.items() if not bels}
         placed = dataclasses.replace(placed, used={**placed.used, **uncounted})
         for large in tools.intermediate(name):
@@ -164,6 +183,7 @@ def _build(design: Design, board: Board, earlier: Sequence[Path], progress: Prog
         return {
             "board": board.key,
             "placed": dataclasses.asdict(placed),
+            "clocks": [one.hz for one in tried],
             "groups": netlist.by_group(named),
             "seconds": round(time.monotonic() - begun, 1),
             "file": file,
@@ -175,12 +195,17 @@ def _build(design: Design, board: Board, earlier: Sequence[Path], progress: Prog
     return made
 
 
+def _told(progress: Progress, before: str, what: str, share: float) -> None:
+    progress(f"{before}{what}", share)
+
+
 def _bitstream(folder: Path, board: Board, told: Mapping[str, Any]) -> Bitstream:
     return Bitstream(
         folder,
         told["file"],
         board,
         report.placed_of(told["placed"]),
+        told["clocks"],
         told["groups"],
         told["seconds"],
         told["there"],
@@ -194,7 +219,7 @@ def key_of(design: Design, board: Board, more: Iterable[str]) -> str:
         design.hash,
         made_by(design),
         json.dumps([dataclasses.asdict(board), dataclasses.asdict(board.chip)]),
-        str((SEED, VERSION)),
+        str(VERSION),
         *more,
         *(p.read_bytes() for p in sorted([Path(__file__), *room.rglob("*.py")])),
         *(text for file in sorted(sources_of(design).items()) for text in file),

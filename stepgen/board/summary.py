@@ -34,6 +34,7 @@ def document(made: Bitstream, design: Design) -> dict[str, Any]:
             "hz": board.hz,
             "fastest_hz": round(made.placed.hz),
             "met": made.met,
+            "placements_hz": [round(hz) for hz in made.clocks],
         },
         "path": {
             "from": path.start,

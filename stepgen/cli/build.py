@@ -71,7 +71,9 @@ def command(
             made = project.write(design, board, earlier=places, progress=progress)
             report_data, file = project.document(made), project.BUILD
         else:
-            made = build(design, board, auto=auto, earlier=places, progress=progress)
+            made = build(
+                design, board, auto=auto, seeds=where.seeds, earlier=places, progress=progress
+            )
             check_clock(design, made)
             report_data, file = document(made, design), made.file
         change = output is not None or not earlier

@@ -177,7 +177,9 @@ def command(
 
         if not simulated:
             earlier = where.earlier(program.program)
-            made = build(design, board, auto=auto, earlier=earlier, progress=progress)
+            made = build(
+                design, board, auto=auto, seeds=where.seeds, earlier=earlier, progress=progress
+            )
             check_clock(design, made)
             target = board = made.board
             if text is not None:  # a board that holds the design may hold its tensors, too

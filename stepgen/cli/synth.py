@@ -42,7 +42,12 @@ def command(
     design = hardware.circuit().fitting(loaded, board)
     with waiting.progress(quiet=json) as progress:
         result = synthesized(
-            design, board, auto=auto, earlier=where.earlier(program.program), progress=progress
+            design,
+            board,
+            auto=auto,
+            seeds=where.seeds,
+            earlier=where.earlier(program.program),
+            progress=progress,
         )
     data = {**result.document(), "outdated": outdated}
     if report is not None:
@@ -83,3 +88,6 @@ def show(made: Bitstream, data: dict[str, Any]) -> None:
         f"clock: {clock['hz'] / 1e6:g} MHz are {verdict}, at most {clock['fastest_hz'] / 1e6:.1f}",
         f"slowest path: from {made.placed.path}",
     )
+    if len(clocks := clock["placements_hz"]) > 1:
+        mhz = ", ".join(f"{hz / 1e6:.1f}" for hz in clocks)
+        console.show(f"{len(clocks)} placements: {mhz} MHz")

@@ -22,10 +22,13 @@ class OnBoard:
         One that ``stepgen board`` lists.
     clock : float or str, optional
         Clock of the design in MHz, or ``"auto"``: the board's if that is met, else the one that is.
+    seeds : int
+        Placements that are tried; the fastest one is kept.
     """
 
     board: str
     clock: float | str | None = None
+    seeds: int = 1
 
     def find(self, *, simulated: bool = False) -> tuple[Board, bool]:
         """The board with its clock, and whether another clock will do.

@@ -95,7 +95,7 @@ def synthesize(source: Source, circuit: Circuit, on: OnBoard) -> SynthesizeResul
         Not needed here.
     board : str
         One that ``stepgen board`` lists.
-    clock
+    clock, seeds
         See `stepgen.commands.place.OnBoard`.
     lanes, bus_bits, depth, ...
         See `stepgen.commands.options.Circuit`.
@@ -114,7 +114,7 @@ def synthesize(source: Source, circuit: Circuit, on: OnBoard) -> SynthesizeResul
     check_open(board, loaded.name)
     design = circuit.fitting(loaded, board)
     with waiting.progress(quiet=True) as progress:
-        return synthesized(design, board, auto=auto, progress=progress)
+        return synthesized(design, board, auto=auto, seeds=on.seeds, progress=progress)
 
 
 def synthesized(
@@ -122,9 +122,10 @@ def synthesized(
     board: Board,
     *,
     auto: bool,
+    seeds: int = 1,
     progress: waiting.Progress,
     earlier: Sequence[Path] = (),
 ) -> SynthesizeResult:
     """Make or find the bitstream of a design; see `stepgen.board.build.build`."""
-    made = build(design, board, auto=auto, earlier=earlier, progress=progress)
+    made = build(design, board, auto=auto, seeds=seeds, earlier=earlier, progress=progress)
     return SynthesizeResult(design, made)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import subprocess
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from ..ir.errors import StepError
@@ -63,11 +63,23 @@ def place(
     top: str,
     tools: Toolchain,
     target: Target,
+    used: Mapping[str, int],
     *,
     seed: int,
     progress: Progress = quiet,
 ) -> None:
     """Place and route the netlist of `synthesize`; the report is ``<top>.report.json``.
+
+    Parameters
+    ----------
+    folder, top, tools
+        As for `synthesize`.
+    target : Target
+    used : mapping of str to int
+        What the netlist takes, by resource.
+    seed : int
+        Of the placement.
+    progress : Progress
 
     Raises
     ------
@@ -77,7 +89,7 @@ def place(
     (folder / f"{top}{tools.constraints}").write_text(
         tools.constraints_text(target), encoding="utf-8"
     )
-    options, log = tools.place(top, target, seed), folder / f"{top}.nextpnr.log"
+    options, log = tools.place(top, target, seed, used), folder / f"{top}.nextpnr.log"
     tool = external.find(tools.tools[1])
     with (
         children.started(

@@ -73,8 +73,8 @@ class Toolchain(ABC):
         """The file of constraints."""
 
     @abstractmethod
-    def place(self, top: str, target: Target, seed: int) -> list[str]:
-        """Options of place and route; its report is ``<top>.report.json``."""
+    def place(self, top: str, target: Target, seed: int, used: Mapping[str, int]) -> list[str]:
+        """Options of place and route of what takes `used`; its report is ``<top>.report.json``."""
 
     @abstractmethod
     def intermediate(self, top: str) -> list[str]:

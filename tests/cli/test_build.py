@@ -48,7 +48,8 @@ def test_what_a_design_takes_of_a_board(stepgen, tools) -> None:
     data = said.json
     assert data["used"]["lut"] == {"used": 700, "available": 83640}
     assert data["used"]["block_ram"] == {"used": 3, "available": 208}
-    assert data["clock"] == {"hz": 100_000_000, "fastest_hz": 123_400_000, "met": True}
+    clock = {"hz": 100_000_000, "fastest_hz": 123_400_000, "met": True}
+    assert data["clock"] == clock | {"placements_hz": [123_400_000]}
     path = data["path"]
     assert (path["from"], path["to"]) == ("the link", "control and counters")
     assert (path["logic_ns"], path["routing_ns"]) == (0.5, 2.25)
@@ -149,6 +150,22 @@ def test_the_build_goes_on_with_the_clock_that_is_met(stepgen, here, tools) -> N
     assert tools.calls == [*NAMES, *NAMES, *NAMES]
     text = (here / "out" / BOARD / "layer_ulx3s_85f.v").read_text()
     assert f'FREQUENCY_PIN_CLKOP = "{hz / 1e6:.6f}"' in text
+
+
+def test_the_fastest_of_several_placements_is_kept(stepgen, here, tools) -> None:
+    tools.ask(mhz=[90.0, 150.0, 120.0])
+    said = stepgen(f"synth {LINE} --seeds 3")
+    assert said.code == 0
+    assert "100 MHz are met, at most 150.0" in said.out
+    assert "3 placements: 90.0, 150.0, 120.0 MHz" in said.out
+    assert tools.calls == [NAMES[0], *3 * [NAMES[1]], NAMES[2]]
+    assert tools.arguments(NAMES[1])[tools.arguments(NAMES[1]).index("--seed") + 1] == "3"
+    built = stepgen(f"build {LINE} --seeds 3 -o out --json")
+    assert built.json["clock"]["placements_hz"] == [90_000_000, 150_000_000, 120_000_000]
+    assert tools.calls == []
+    report = json.loads((here / "out" / BOARD / "layer_ulx3s_85f.report.json").read_text())
+    assert report["fmax"]["$glbnet$clk"]["achieved"] == 150.0
+    assert not [*(here / "out" / BOARD).glob("*.best")]
 
 
 @pytest.mark.parametrize("clock", ["fast", "0.5", "5000", "nan"])

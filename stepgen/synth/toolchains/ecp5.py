@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from ..toolchain import Target, Toolchain, sites
+
+STATIC_LUTS = 0.6
+"""Share of a part's LUTs up to which nextpnr's static placer is taken."""
 
 
 class Ecp5(Toolchain):
@@ -40,14 +45,15 @@ class Ecp5(Toolchain):
         lines.append(f'FREQUENCY PORT "{target.clock}" {target.clock_hz / 1e6:g} MHZ;')
         return "\n".join(lines) + "\n"
 
-    def place(self, top: str, target: Target, seed: int) -> list[str]:
-        """See `Toolchain`: the placer with which large designs are placed sooner and faster."""
+    def place(self, top: str, target: Target, seed: int, used: Mapping[str, int]) -> list[str]:
+        """See `Toolchain`: by the faster placer, where the part is not too full for it to end."""
+        full = used["lut"] > STATIC_LUTS * target.part.luts
         return [
             *(f"--{target.part.device}", "--package", target.part.package),
             *("--speed", str(target.speed), "--json", f"{top}.json", "--lpf", f"{top}.lpf"),
             *("--textcfg", f"{top}.config", "--report", f"{top}.report.json"),
             *("--seed", str(seed), "--threads", "1", "--timing-allow-fail"),
-            *("--placer", "static"),
+            *("--placer", "heap" if full else "static"),
         ]
 
     def intermediate(self, top: str) -> list[str]:

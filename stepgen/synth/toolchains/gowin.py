@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from ..toolchain import Target, Toolchain, sites
 
 
@@ -43,7 +45,7 @@ class Gowin(Toolchain):
                 lines.append(f'IO_PORT "{wire}" IO_TYPE={target.standards[pad]};')
         return "\n".join(lines) + "\n"
 
-    def place(self, top: str, target: Target, seed: int) -> list[str]:
+    def place(self, top: str, target: Target, seed: int, used: Mapping[str, int]) -> list[str]:
         """See `Toolchain`: the clock behind a PLL is not derived, so the design's is given."""
         return [
             *("--device", target.part.device, "--vopt", "family=GW2A-18C"),

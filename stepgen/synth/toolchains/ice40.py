@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from ..toolchain import Target, Toolchain, sites
 
 ENDINGS = ("", "E", "SR", "R", "SS", "S", "ESR", "ER", "ESS", "ES")
@@ -40,7 +42,7 @@ class Ice40(Toolchain):
         ]
         return "\n".join(lines) + "\n"
 
-    def place(self, top: str, target: Target, seed: int) -> list[str]:
+    def place(self, top: str, target: Target, seed: int, used: Mapping[str, int]) -> list[str]:
         """See `Toolchain`."""
         return [
             *(f"--{target.part.device}", "--package", target.part.package),
