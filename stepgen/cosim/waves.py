@@ -259,13 +259,13 @@ class _Shown:
                     inside = scopes.get((*_INSIDE, f"{_FIFO}{channel.name}"), [])
                     if channel.name in ends and inside:
                         self._channel(channel, {wire.name: wire for wire in inside})
-            called = {str(verilog_name(unit.name)): unit.name for unit in design.units}
+            called = {str(verilog_name(one.name)): one.name for one in design.units}
             with fst.scope("units"):
                 for scope, inside in scopes.items():
                     # A number follows where a wire beside the unit has its name.
-                    own = scope[-1].partition("$")[0] if scope else ""
-                    if scope[:-1] == _INSIDE and _is_of(own, names, all_of=not units):
-                        with fst.scope(called.get(own, own)):
+                    unit = scope[-1].partition("$")[0] if scope else ""
+                    if scope[:-1] == _INSIDE and _is_of(unit, names, all_of=not units):
+                        with fst.scope(called.get(unit, unit)):
                             for wire in sorted(inside, key=_is_no_handshake):
                                 if wire.code not in payloads and _is_state(wire):
                                     self._wire(wire)
