@@ -33,6 +33,7 @@ NAMES = (
     "sums",
     "language_models",
     "report_pages",
+    "looking",
 )
 
 

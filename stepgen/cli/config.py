@@ -13,12 +13,12 @@ from click.core import ParameterSource
 
 from stepgen.cli.outputs import INPUT, NAME, Output
 from stepgen.ir.errors import StepError
-from stepgen.program.config import FILE, Config, Key, as_text, read
+from stepgen.program.config import ALONE, FILE, Config, Key, as_text, read
 
 OPTION = "config"
 """Name of the parameter of commands that take settings from a file."""
 
-NO_SETTING = (OPTION, "json", "help", "selftest")
+NO_SETTING = (*ALONE, "selftest")
 """Parameters that only the command line has."""
 
 
@@ -186,6 +186,7 @@ def _key(parameter: click.Parameter) -> Key:
         flag=bool(getattr(parameter, "is_flag", False)),
         file=parameter.type is INPUT or isinstance(parameter.type, Output),
         place=parameter.type is NAME,
+        endings=_endings(key_of(parameter)) - {""},
     )
 
 

@@ -89,11 +89,11 @@ def notebook(result: object, drawn: str, *tables: str) -> str:
 
 
 def _with_file(config: Config, options: dict[str, Any], known: set[str]) -> dict[str, Any]:
-    """The options, and those of a file of settings that a function has."""
+    """The options, and those of a file of settings that a function has; outputs are folders."""
     filled = dict(options)
     for key, value in config.values.items():
         name = key.replace("-", "_")
-        if name not in known:
+        if name not in known or key in config.files:
             continue
         if isinstance(value, dict) and isinstance(options.get(name), Mapping):
             filled[name] = {**value, **options[name]}

@@ -16,6 +16,12 @@ SUFFIX = ".toml"
 FILE = f"stepgen{SUFFIX}"
 """Where settings are looked for."""
 
+ALONE = ("config", "json", "help")
+"""Options that only the command line has."""
+
+SHOWN = 8
+"""Names that a message lists."""
+
 
 @dataclass(frozen=True)
 class Key:
@@ -33,6 +39,8 @@ class Key:
         A path.
     place : bool
         A name or a path.
+    endings : frozenset of str
+        Of files that some commands write there, where others write a folder.
     """
 
     pairs: bool = False
@@ -40,6 +48,7 @@ class Key:
     flag: bool = False
     file: bool = False
     place: bool = False
+    endings: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True)
@@ -54,12 +63,17 @@ class Config:
         Which of its settings; empty for those that all runs share.
     values : mapping of str to object
         By option, without its dashes. Paths are relative to the current folder.
+    text : str
+        The whole file.
+    files : frozenset of str
+        Those options whose values are files by their endings, and so not for what writes a folder.
     """
 
     path: Path
     name: str
     values: Mapping[str, Any] = field(repr=False)
     text: str = field(repr=False)
+    files: frozenset[str] = field(default=frozenset(), repr=False)
 
     def __str__(self) -> str:
         return f"{self.path}:{self.name}" if self.name else str(self.path)
@@ -102,14 +116,17 @@ def read(text: str, beside: str | None, keys: Mapping[str, Key]) -> Config:
     for section, values in {"": shared, **named}.items():
         _check(path, source, section, values, keys)
     if name and name not in named:
-        near = get_close_matches(name, named, 1) or [*named]
-        hint = f"it has {', '.join(near)}" if near else "it has none with a name"
+        near = get_close_matches(name, named, 1) or [*named][:SHOWN]
+        rest = " …" if len(near) < len(named) and len(near) == SHOWN else ""
+        hint = f"it has {', '.join(near)}{rest}" if near else "it has none with a name"
         raise StepError(f"{path} has no settings {name!r}, {hint}")
     merged = dict(shared)
     for key, value in named.get(name, {}).items():
         both = keys[key].pairs and key in merged
         merged[key] = {**merged[key], **value} if both else value
-    return Config(path, name, {k: _from(path, keys[k], v) for k, v in merged.items()}, source)
+    values = {k: _from(path, keys[k], v) for k, v in merged.items()}
+    files = {k for k, v in values.items() if keys[k].endings & {Path(str(v)).suffix}}
+    return Config(path, name, values, source, frozenset(files))
 
 
 def as_text(value: Any) -> str:
@@ -169,15 +186,18 @@ def _check(
     path: Path, source: str, section: str, values: Mapping[str, Any], keys: Mapping[str, Key]
 ) -> None:
     for key, value in values.items():
-        line = _line(source, section, key)
-        place = f"{path}:{line}" if line else str(path)
-        if key not in keys:
+        if key in ALONE:
+            wrong = f"{key} is for the command line alone"
+        elif key not in keys:
             near = get_close_matches(key, keys, 1)
             hint = f"did you mean {near[0]}?" if near else "its keys are the options of commands"
-            raise StepError(f"{place}: there is no option {key!r}, {hint}")
-        wanted = _unfit(keys[key], value)
-        if wanted:
-            raise StepError(f"{place}: {key} takes {wanted}, not {value!r}")
+            wrong = f"there is no option {key!r}, {hint}"
+        elif wanted := _unfit(keys[key], value):
+            wrong = f"{key} takes {wanted}, not {value!r}"
+        else:
+            continue
+        line = _line(source, section, key)
+        raise StepError(f"{path}:{line}: {wrong}" if line else f"{path}: {wrong}")
 
 
 def _unfit(key: Key, value: Any) -> str:

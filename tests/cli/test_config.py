@@ -70,6 +70,9 @@ def test_a_file_is_for_several_commands(stepgen, settings) -> None:
     assert "latency" not in said["settings"]
     assert stepgen("verilog --config far").code == 0
     assert (settings / "made" / "layer.v").exists()
+    # Of a design folder it is the file in the current folder, not one in or beside it.
+    (settings / "stepgen.toml").write_text("[near]\nlatency = 7")
+    assert stepgen("time made --config near --json").json["settings"]["latency"] == 7
 
 
 def test_an_output_is_for_the_commands_that_write_such_a_one(stepgen, here) -> None:
@@ -85,6 +88,7 @@ def test_an_output_is_for_the_commands_that_write_such_a_one(stepgen, here) -> N
     (here / "stepgen.toml").write_text("program = 'p.py:layer'\n[b]\nout = 'made.npz'")
     assert stepgen("run --config b").code == stepgen("verilog --config b").code == 0
     assert (here / "made.npz").is_file()
+    assert sg.verilog(sg.config("b")).folder.as_posix() == "build"
     (here / "stepgen.toml").write_text("program = 'p.py:layer'\n[b]\nout = 'made.txt'")
     said = stepgen("run --config b").err.splitlines()[-1]
     assert said == "stepgen: stepgen.toml:3: --out is a file that ends in .npz, not made.txt"
@@ -143,7 +147,7 @@ MISTAKES = {
     "latancy = 3": "stepgen.toml:1: there is no option 'latancy', did you mean latency?",
     "[a]\nbus_bits = 8": "stepgen.toml:2: there is no option 'bus_bits', did you mean bus-bits?",
     "[stal]\nx = 1": "stepgen.toml:2: there is no option 'x', its keys are the options of commands",
-    "json = true": "stepgen.toml:1: there is no option 'json', its keys are the options of .*",
+    "json = true": "stepgen.toml:1: json is for the command line alone",
     "lanes = 2.5": "stepgen.toml:1: Invalid value for '--lanes': '2.5' is not a valid int.*",
     "latency = 'x'": "stepgen.toml:1: Invalid value for '--latency': 'x' is not a valid int.*",
     "lanes = true": "stepgen.toml:1: lanes takes a text or a number, not True",
@@ -170,6 +174,13 @@ def test_mistakes_in_a_file_are_named_with_their_line(stepgen, here, text) -> No
     sentence = re.escape(MISTAKES[text]).replace(r"\.\*", ".*")
     assert re.fullmatch(f"stepgen: {sentence}", said.err.splitlines()[-1]), said.err
     assert said.out == ""
+
+
+def test_lines_are_counted_only_for_a_mistake(here, monkeypatch) -> None:
+    """Else a file of many names takes minutes."""
+    (here / "stepgen.toml").write_text(TEXT)
+    monkeypatch.setattr("stepgen.program.config._line", None)
+    assert sg.config("slow").values["latency"] == 90
 
 
 def test_what_neither_file_nor_line_has_is_named(stepgen, here) -> None:
