@@ -65,10 +65,11 @@ def compiled(program: ProgramOptions, hardware: HardwareOptions, *, json: bool) 
             settings,
             lambda graph: circuit.experiment(Program(graph)).design,
         )
+        fusion = programs.fusion(model, program.program, settings)
     if json:
-        show_json(models.compiled_document(log))
+        show_json(models.compiled_document(log, fusion))
     else:
-        console.show(*models.compiled(log))
+        console.show(*models.compiled(log), *models.groups(fusion))
 
 
 def run(

@@ -26,12 +26,15 @@ class Use:
         On-chip memory of the converter, if both are in one group; 0 where a FIFO joins them.
     size : int
         Of the tensor, which is written and read if they are not.
+    tensor : str
+        Its name, if several kernels read it: it is written once for all of them.
     """
 
     source: str
     target: str
     converter: int = 0
     size: int = 1
+    tensor: str = ""
 
 
 @dataclass(frozen=True)
@@ -110,6 +113,7 @@ def least_traffic(kernels: Mapping[str, int], uses: Sequence[Use], budget: int) 
     group: dict[str, int] = {}
     memory: list[int] = []
     between: list[tuple[int, int]] = []  # groups of which the second reads what the first makes
+    cut: list[Use] = []
 
     def search(place: int, paid: int) -> None:
         nonlocal best
@@ -134,8 +138,10 @@ def least_traffic(kernels: Mapping[str, int], uses: Sequence[Use], budget: int) 
             group[name] = number
             added = [(source, number) for source in before - {number}]
             between.extend(added)
-            outside = sum(2 * u.size for u in into[name] if group[u.source] != number)
-            search(place + 1, paid + outside)
+            outside = [u for u in into[name] if group[u.source] != number]
+            cut.extend(outside)
+            search(place + 1, _moved(cut))
+            del cut[len(cut) - len(outside) :]
             del between[len(between) - len(added) :], group[name]
             memory[number] -= more
             if new:
@@ -190,4 +196,10 @@ def _grouping(group: Mapping[str, int], memory: Sequence[int], uses: Sequence[Us
         order.append(min(left - waiting))
         left.discard(order[-1])
     groups = tuple(tuple(name for name, own in group.items() if own == n) for n in order)
-    return Grouping(groups, tuple(memory[n] for n in order), sum(2 * use.size for use in cut))
+    return Grouping(groups, tuple(memory[n] for n in order), _moved(cut))
+
+
+def _moved(cut: Sequence[Use]) -> int:
+    """What is written, each tensor once, and read."""
+    named = {use.tensor: use.size for use in cut if use.tensor}
+    return sum(use.size * (1 if use.tensor else 2) for use in cut) + sum(named.values())

@@ -11,6 +11,7 @@ from .builder import Builder, Handle
 from .compiled import CompileLog, compile_log
 from .decoding import Decoder
 from .files import dumps, load, loads, save
+from .fused import Fused, fused
 from .kind import Kind, Operands, Value
 from .loading import from_checkpoint, from_config
 from .lowering import lower
@@ -27,6 +28,7 @@ __all__ = [
     "Builder",
     "CompileLog",
     "Decoder",
+    "Fused",
     "Handle",
     "Kind",
     "Model",
@@ -43,6 +45,7 @@ __all__ = [
     "from_config",
     "from_onnx",
     "from_torch",
+    "fused",
     "load",
     "loads",
     "lower",

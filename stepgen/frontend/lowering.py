@@ -177,6 +177,7 @@ def lowered(
         dims = (routed or dynamic(TOKENS, bound=model.tokens[1], positive=True),)
     else:
         made.caches, made.places = sizes, caches.places(model)
+    made.dims = dims
     made.graph.name = made.name(model.name)
     made.names.clear()
     for name, value in model.inputs.items():

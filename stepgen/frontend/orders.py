@@ -28,6 +28,8 @@ class Joint:
         Of on-chip memory that it takes.
     why : str
         What it does, in words.
+    shared : int
+        Bits of a buffer that an earlier reader has.
     """
 
     value: str
@@ -37,6 +39,7 @@ class Joint:
     way: str
     bits: int
     why: str
+    shared: int = 0
 
     def __str__(self) -> str:
         return (

@@ -278,6 +278,8 @@ class Lowering:
         By node the operation that it is part of; what several share is the first one's.
     reasons : dict of str to list of str
         Why an operation takes the form that it takes, where there was a choice.
+    dims : tuple
+        Those of the input streams.
     joints : list of Joint
         Which operations read values in an order other than that in which they are made.
     extents : dict of str to int
@@ -308,8 +310,19 @@ class Lowering:
     names: set[str] = field(default_factory=set)
     owner: dict[str, str] = field(default_factory=dict)
     reasons: dict[str, list[str]] = field(default_factory=dict)
+    dims: tuple[DimLike, ...] = (1,)
     joints: list[Joint] = field(default_factory=list)
     extents: dict[str, int] = field(default_factory=dict)
+
+    def anew(self, *, data: bool) -> Lowering:
+        """One of the same model and settings, with nothing lowered yet."""
+        chosen = ("tiling", "expert_rows", "routed", "tile_rows", "tile_cols", "caches", "places")
+        made = Lowering(
+            self.model, Graph(self.graph.name), self.element, self.rows, self.columns, data
+        )
+        for name in (*chosen, "columns_of", "dims"):
+            setattr(made, name, getattr(self, name))
+        return made
 
     @property
     def positions(self) -> int:
@@ -379,7 +392,8 @@ class Lowering:
 
         def note(made: Itensor, read: Itensor, way: Way, shared: bool) -> None:
             kind, bits = ("shared buffer", way.own) if shared else (way.name, way.bits)
-            self.joints.append(Joint(name, reader, made, read, kind, bits, way.why))
+            joint = Joint(name, reader, made, read, kind, bits, way.why, way.bits - bits)
+            self.joints.append(joint)
 
         return replace(self.read(name), note=note)
 

@@ -21,7 +21,7 @@ from .settings import parameters as bound
 from .traces import Lengths
 
 if TYPE_CHECKING:
-    from ..frontend import Batch, CompileLog, Decoder
+    from ..frontend import Batch, CompileLog, Decoder, Fused
     from ..frontend.model import Model
     from ..hw.design.table import Design
 
@@ -88,18 +88,22 @@ def parameters(
     expert_rows: int = 16,
     tile_rows: int | None = None,
     tile_cols: int | None = None,
+    onchip_bits: int | None = None,
+    group: int | None = None,
 ) -> dict[str, Any]:
     """The parameters of the program of a model, those of `stepgen.frontend.lower`.
 
     `filled` is the number of tokens in the caches before the run, or that of each request: by
     default a half of them, of chunks a multiple of their tokens. `block` is the part of the model
-    that the program is, of one `layer`; see `stepgen.frontend.block`.
+    that the program is, of one `layer`; see `stepgen.frontend.block`. With `onchip_bits` the
+    program is a `group` of operations whose memories fit; see `stepgen.frontend.fused`.
     """
     return {
         **{"phase": phase, "element": element, "rows": rows, "columns": columns},
         **{"cache": cache, "tile": tile, "batch": batch, "last": last, "filled": filled},
         **{"block": block, "layer": layer, "tiling": tiling, "expert_rows": expert_rows},
         **{"tile_rows": tile_rows, "tile_cols": tile_cols},
+        **{"onchip_bits": onchip_bits, "group": group},
     }
 
 
@@ -157,7 +161,7 @@ def lowered(
     model, asked = _part(model, parameters(**bind(parameters, settings, {}, spec)))
     if lengths is not None:
         _take_lengths(model, spec, asked, lengths)
-    filled = asked.pop("filled")
+    filled, budget, number = (asked.pop(name) for name in ("filled", "onchip_bits", "group"))
     route, scores = ({}, {}) if routing is None else _experts(model, spec, routing, seed)
     asked["tiling"] = asked["tiling"] or ("address" if routing is None else "dynamic")
     asked["routed"] = None if routing is None else len(routing)
@@ -166,6 +170,7 @@ def lowered(
         model,
         **{name: asked[name] for name in ("phase", "rows", "cache", "tile", "batch", "last")},
     )
+    fusion = _fusion(model, spec, asked, budget, number, data=tensors)
     if sizes is None and filled is not None:
         raise StepError(f"{spec} keeps no caches, so filled can't be {filled}")
     if sizes is not None and filled is None:
@@ -188,7 +193,50 @@ def lowered(
     if sizes is not None and tensors and draw:
         found |= caches.drawn(graph, sizes, filled or 0, seed)
     given = {name: array for name, array in weights.items() if name not in found}
-    return Lowered(graph, given | own | route, found | scores)
+    whole = Lowered(graph, given | own | route, found | scores)
+    if fusion is None:
+        return whole
+    return _of_group(spec, fusion, number, whole, run=tensors and draw)
+
+
+def _fusion(
+    model: Model,
+    spec: str,
+    asked: Mapping[str, Any],
+    budget: int | None,
+    number: int | None,
+    *,
+    data: bool = False,
+) -> Fused | None:
+    """The groups of a program, if a budget is given."""
+    from ..frontend.fused import fused
+
+    if budget is None:
+        if number is not None:
+            raise StepError(f"{spec}: group={number} is one of a budget: add onchip_bits=...")
+        return None
+    return placed(spec, lambda: fused(model, budget, **asked, data=data))
+
+
+def _of_group(
+    spec: str, fusion: Fused, number: int | None, whole: Lowered, *, run: bool
+) -> Lowered:
+    """The program of a group, with what earlier ones make of the inputs."""
+    last = len(fusion.groups) - 1
+    if number is None and last:
+        raise StepError(
+            f"{spec} has {last + 1} groups under {fusion.onchip_bits:,} onchip_bits, each a "
+            f"program: group=0 to group={last} names one, and show --compiled lists them"
+        )
+    if not 0 <= (number or 0) <= last:
+        raise StepError(f"{spec} has groups 0 to {last}, so group can't be {number}")
+    group = fusion.groups[number or 0]
+    known = {*group.graph.inputs, *group.graph.tensors}
+    drawn = {name: array for name, array in whole.drawn.items() if name in known}
+    if not run:
+        return Lowered(group.graph, {n: a for n, a in whole.given.items() if n in known}, drawn)
+    contents = fusion.inputs(number or 0, whole.given | whole.drawn)
+    return Lowered(group.graph, {n: a for n, a in contents.items() if n not in drawn}, drawn)
 
 
 def _part(model: Model, asked: dict[str, Any]) -> tuple[Model, dict[str, Any]]:
@@ -287,9 +335,26 @@ def compiled(
 
     model, asked = _part(model, parameters(**bind(parameters, settings, {}, spec)))
     filled = asked.pop("filled")
+    for name in ("onchip_bits", "group"):  # the log is that of the whole
+        del asked[name]
     asked["tiling"] = asked["tiling"] or "address"
     made = placed(spec, lambda: lowering.lowered(model, **asked, data=False))
     return compiled.log_of(model, made, design_of(made.graph), filled)
+
+
+def fusion(model: Model, spec: str, settings: Mapping[str, str]) -> Fused | None:
+    """The groups of a model's operations, if settings have a budget; parameters as of `compiled`.
+
+    Raises
+    ------
+    StepError
+        If an operation does not fit alone.
+    """
+    model, asked = _part(model, parameters(**bind(parameters, settings, {}, spec)))
+    budget, number = asked.pop("onchip_bits"), asked.pop("group")
+    del asked["filled"]
+    asked["tiling"] = asked["tiling"] or "address"
+    return _fusion(model, spec, asked, budget, number)
 
 
 def decoder(model: Model, spec: str, settings: Mapping[str, str], lanes: int) -> Decoder:
@@ -318,7 +383,7 @@ def decoder(model: Model, spec: str, settings: Mapping[str, str], lanes: int) ->
     phase = lowering.phase_of(model, asked.pop("phase"))
     if phase == "stream":
         raise StepError(f"{spec} takes all tokens in one run: give them by --inputs, not by --ids")
-    for name, alone in (("batch", 1), ("filled", None)):
+    for name, alone in (("batch", 1), ("filled", None), ("onchip_bits", None), ("group", None)):
         if (given := asked.pop(name)) != alone:
             raise StepError(
                 f"{spec} runs one text from its first token on, so {name} can't be {given}"
@@ -358,7 +423,8 @@ def batch(model: Model, spec: str, settings: Mapping[str, str], lanes: int, requ
     if phase == "stream":
         raise StepError(f"{spec} takes all tokens in one run: give them by --inputs, not by --ids")
     alone = parameters()
-    for name in ("batch", "filled", "last", "block", "layer", "tiling", "expert_rows"):
+    whole = ("batch", "filled", "last", "block", "layer", "tiling", "expert_rows")
+    for name in (*whole, "onchip_bits", "group"):
         if asked[name] != alone[name]:
             raise StepError(
                 f"{spec} runs {requests} texts from their first tokens on, so {name} can't be "

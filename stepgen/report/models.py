@@ -10,6 +10,7 @@ from rich.console import RenderableType
 
 from ..frontend.bounds import Costs, costs_of
 from ..frontend.compiled import CompileLog
+from ..frontend.fused import Fused
 from ..frontend.imported import Imported
 from ..frontend.model import Model, Placed, inside, short
 from ..frontend.show import Line, costs, head
@@ -154,12 +155,38 @@ def compiled(log: CompileLog) -> Iterator[RenderableType]:
     yield log.total()
 
 
-def compiled_document(log: CompileLog) -> dict[str, Any]:
+def groups(fusion: Fused | None) -> Iterator[RenderableType]:
+    """The groups of operations that fit on chip, and what goes between them."""
+    if fusion is None:
+        return
+    rows = [
+        (k, ", ".join(map(short, g.names)), g.memory, ", ".join(g.reads), ", ".join(g.writes))
+        for k, g in enumerate(fusion.groups)
+    ]
+    columns = ("group", "operations", "bits on chip", "reads", "writes")
+    title = f"Groups under {fusion.onchip_bits:,} bits of units with {fusion.lanes} lanes"
+    yield table(title, *columns, rows=rows, left=2)
+    inside, moved = fusion.inside, fusion.grouping.traffic
+    yield (
+        f"{len(inside)} values of {sum(use.size for use in inside):,} bytes stay on chip, "
+        f"{len(fusion.uses) - len(inside)} between groups are written and read: {moved:,} bytes, "
+        f"by the published rule {fusion.published.traffic:,}"
+    )
+
+
+def compiled_document(log: CompileLog, fusion: Fused | None = None) -> dict[str, Any]:
     """The same as JSON."""
     orders = [
         {**asdict(joint), "made": str(joint.made), "read": str(joint.read)} for joint in log.joints
     ]
-    return {**asdict(log), "joints": orders}
+    document = {**asdict(log), "joints": orders}
+    if fusion is not None:
+        document["groups"] = [
+            {"operations": g.names, "bits": g.memory, "reads": g.reads, "writes": g.writes}
+            for g in fusion.groups
+        ]
+        document["traffic"] = fusion.grouping.traffic
+    return document
 
 
 def found(imported: Imported) -> Iterator[str]:

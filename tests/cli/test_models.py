@@ -262,6 +262,8 @@ def test_a_text_is_tested_on_one_memory(stepgen, here) -> None:
         ("show m.stepgen --compiled --design", "--compiled those of operations: leave one"),
         ("show m.stepgen --compiled --dim T=3", "--dim can't be given with --compiled"),
         ("show m.stepgen --compiled --set rows=2", "one token of a request, so rows must be 1"),
+        ("show mlp.stepgen --set group=1", "group=1 is one of a budget: add onchip_bits="),
+        ("show mlp.stepgen --set onchip_bits=9", "one tile of tokens, so phase must be decode or"),
         ("show mlp.stepgen --compiled --set filled=2", "keeps no caches, so filled can't be 2"),
         ("run m.stepgen --golden --ids none.npy", "can't read the list of ids none.npy"),
         ("run m.stepgen --golden --ids far.npy", "40 of token 1 is past its table of 29 rows"),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -11,27 +10,23 @@ import pytest
 
 import stepgen as sg
 from frontend.decoders import Sizes, decoder, integers
+from frontend.gpt2 import CHUNK, WIDTH, small
 from stepgen.compile.cost import unit_bits
 from stepgen.compile.lower import lower
 from stepgen.cosim.building import LEAST_BUILD
 from stepgen.cosim.experiment import Experiment
-from stepgen.frontend import Model, State, compile_log, from_config
+from stepgen.frontend import Model, State, compile_log
 from stepgen.frontend.compiled import log_of
 from stepgen.frontend.lowering import fed, lowered, sizes_of
 from stepgen.semantics.executor import run
 
-SIZES = {"n_embd": 12, "n_head": 2, "n_layer": 2, "n_positions": 8, "vocab_size": 20}
-OTHERS = {"model_type": "gpt2", "torch_dtype": "float32", "activation_function": "gelu_new"}
 CONVERTERS = ("pmu", "expand", "retile_col", "cut_tile")
-CHUNK: dict[str, Any] = {"phase": "prefill", "rows": 2, "tile": 2, "cache": 8}
 AGAINST: dict[str, Any] = {"tile_rows": 4, "tile_cols": 6}
 
 
 @pytest.fixture(scope="module")
-def gpt2(tmp_path_factory: pytest.TempPathFactory) -> Model:
-    path = tmp_path_factory.mktemp("gpt2") / "config.json"
-    path.write_text(json.dumps(OTHERS | SIZES))
-    return from_config(path)
+def gpt2() -> Model:
+    return small()
 
 
 @pytest.mark.parametrize("tile", [(None, 4), (4, None), (4, 6), (6, 4)])
@@ -105,7 +100,7 @@ def test_a_block_against_the_grain_as_a_circuit(gpt2: Model, tmp_path: Path) -> 
     made = lowered(block, **CHUNK, **AGAINST)
     sizes = sizes_of(block, "prefill", 2, 8, 2)
     assert sizes is not None
-    x = np.random.default_rng(0).normal(size=(2, SIZES["n_embd"])).astype(np.float32)
+    x = np.random.default_rng(0).normal(size=(2, WIDTH)).astype(np.float32)
     inputs = fed(block, {name: x for name in block.inputs}, sizes, 0)
     run = Experiment(made.graph, made.weights | inputs)
     verdict = run.test(tmp_path, driver="cpp", opt=LEAST_BUILD)
