@@ -16,15 +16,23 @@ from stepgen.cli.outputs import INPUT, NAME, Output
 @click.option(
     "--calibrate",
     type=INPUT,
-    required=True,
     metavar="FILE",
-    help="Ids of a text on which places are chosen (npz, npy, csv); some hundred suffice.",
+    help="Ids of a text on which places are chosen (npz, npy, csv), some hundred suffice; w8 and "
+    "w4 need none.",
 )
 @click.option(
     "--scheme",
-    type=click.Choice(["int"]),
+    type=click.Choice(["int", "w8", "w4"]),
     default="int",
-    help="int: integers alone, weights and factors of 8 bits.",
+    help="int: integers alone, weights and factors of 8 bits. w8, w4: weights of linears in 8 or 4 "
+    "bits with scales, real numbers else.",
+)
+@click.option(
+    "--group",
+    type=click.IntRange(1),
+    metavar="ROWS",
+    help="Rows of a weight that share a scale, for w8 and w4, where they divide it evenly.  "
+    "[default: all]",
 )
 @click.option(
     "--evaluate",
@@ -43,17 +51,19 @@ from stepgen.cli.outputs import INPUT, NAME, Output
 def command(
     *,
     model: str,
-    calibrate: Path,
+    calibrate: Path | None,
     scheme: str,
+    group: int | None,
     evaluate: Path | None,
     out: Path | None,
     json: bool,
 ) -> None:
-    """Make a model of integers of one of real numbers.
+    """Make a model with numbers of fewer bits.
 
-    MODEL is a .stepgen file, which stepgen import writes, or a config.json. Binary places of
-    weights and values are searched for, so that the distributions of the next token change least.
-    What is printed: the error of each value in each layer, and the loss before and after.
+    MODEL is a .stepgen file, which stepgen import writes, or a config.json. With the scheme int,
+    binary places of weights and values are searched for, so that the distributions of the next
+    token change least. With w8 and w4, linears have weights of 8 or 4 bits, whose scales make the
+    squares of errors least. What is printed: errors, and the loss before and after.
     """
     from stepgen.cli.models import ids_of
     from stepgen.frontend import files
@@ -68,11 +78,16 @@ def command(
         raise StepError(f"{model} is no model, a file that stepgen import writes")
     with waiting.progress(quiet=json) as progress:
         progress("reading", 0.0)
-        given, ids = load(model), ids_of(calibrate)
+        given, ids = load(model), None if calibrate is None else ids_of(calibrate)
         unseen = None if evaluate is None else ids_of(evaluate)
         progress("calibrating", 0.02)
         found = quantized(
-            given, ids, scheme, unseen, lambda part: progress("searching", 0.05 + 0.9 * part)
+            given,
+            ids,
+            scheme,
+            unseen,
+            lambda part: progress("searching", 0.05 + 0.9 * part),
+            group=group,
         )
         if out is not None:
             progress("writing", 0.98)

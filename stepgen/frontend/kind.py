@@ -18,7 +18,7 @@ import numpy as np
 from ..ir import registry
 from ..ir.arguments import take_fields
 from ..ir.errors import StepError
-from .weight import Array, Weight
+from .weight import ELEMENTS, Array, Weight
 
 if TYPE_CHECKING:
     from .kinds.loop import Loop
@@ -245,6 +245,10 @@ class Kind(ABC):
     def touched(self, given: Operands) -> dict[str, int]:
         """Elements of each weight that one token reads: all, if nothing else is known."""
         return {role: math.prod(shape) for role, shape in given.weights.items()}
+
+    def bytes_of(self, role: str, element: str) -> float:
+        """Bytes of a number of a weight in memory."""
+        return float(ELEMENTS[element].itemsize)
 
     def cached(self, given: Operands) -> int:
         """Elements that one token adds to a cache."""

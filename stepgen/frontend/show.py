@@ -65,14 +65,14 @@ def costs(model: Model, rows: int) -> list[Line]:
         parameters = size = read = all_parameters = all_bytes = 0
         for role, name in op.weights.items():
             element = model.weights[name].element
-            wide = ELEMENTS[element].itemsize
-            read += touched[role] * wide
+            wide = op.kind.bytes_of(role, element)
+            read += int(touched[role] * wide)
             if name not in seen and element != "int32":
                 seen.add(name)
                 count = math.prod(given.weights[role])
-                parameters, size = parameters + count, size + count * wide
+                parameters, size = parameters + count, size + int(count * wide)
                 all_parameters += model.weights[name].size
-                all_bytes += model.weights[name].bytes
+                all_bytes += int(model.weights[name].size * wide)
         cached = op.kind.cached(given) * each
         read += cached * rows
         flops = op.kind.flops(given, rows)

@@ -345,7 +345,7 @@ class Lowering:
         made = self.graph.tensor(self.name(name), (weight.size // cols, cols), element)
         if self.data or element == address:  # addresses decide what runs
             numbers = weight.numbers().reshape(made.shape)
-            self.weights[made.name] = numbers.astype(DTYPES[element.name])
+            self.weights[made.name] = numbers.astype(DTYPES[element.on_chip.name])
         return made
 
     def packed(self, stream: Stream) -> Stream:

@@ -8,6 +8,7 @@ from typing import Any
 
 from rich.console import RenderableType
 
+from ..frontend.kind import shape_text
 from ..frontend.quantizing.quantize import Quantized
 from ..frontend.show import head
 from .console import table
@@ -16,42 +17,67 @@ from .console import table
 def tables(found: Quantized) -> Iterator[RenderableType]:
     """A line about the model, errors of its values, and its losses."""
     yield head(found.model)
-    rows = (
-        (
-            error.name,
-            " ".join(map(str, error.layer)),
-            str(error.value),
-            f"{error.cosine:.5f}",
-            f"{error.sqnr:.1f}",
+    if found.weights:
+        yield _weights(found)
+    else:
+        rows = (
+            (
+                error.name,
+                " ".join(map(str, error.layer)),
+                str(error.value),
+                f"{error.cosine:.5f}",
+                f"{error.sqnr:.1f}",
+            )
+            for error in found.errors
         )
-        for error in found.errors
-    )
-    yield table(
-        "Errors, with those of all values before",
-        *("value", "layer", "type", "cosine", "SQNR dB"),
-        rows=rows,
-        left=3,
-    )
-    first, *_, last = found.distances
-    yield (
-        f"distance from the model's distributions: {first:.5f} nats by the largest numbers, "
-        f"{last:.5f} after {len(found.distances) - 1} passes"
-    )
-    before, after = found.losses
-    yield (
-        f"loss on {found.evaluated:,} tokens: {before:.4f} nats before, {after:.4f} after "
-        f"({after - before:+.4f})"
-    )
+        yield table(
+            "Errors, with those of all values before",
+            *("value", "layer", "type", "cosine", "SQNR dB"),
+            rows=rows,
+            left=3,
+        )
+        first, *_, last = found.distances
+        yield (
+            f"distance from the model's distributions: {first:.5f} nats by the largest numbers, "
+            f"{last:.5f} after {len(found.distances) - 1} passes"
+        )
+    if found.losses is not None:
+        before, after = found.losses
+        yield (
+            f"loss on {found.evaluated:,} tokens: {before:.4f} nats before, {after:.4f} after "
+            f"({after - before:+.4f})"
+        )
+
+
+def _weights(found: Quantized) -> RenderableType:
+    """Weights with scales: their bytes, as in memory, and errors."""
+    rows = []
+    for name, one in found.weights.items():
+        after = one.weight.size * one.bits // 8 + one.scales.bytes
+        numbers = (shape_text(one.weight.shape), one.rows, one.weight.bytes, after)
+        rows.append((name, *numbers, f"{one.sqnr:.1f}"))
+    heads = ("operation", "weight", "rows of a scale", "bytes before", "after", "SQNR dB")
+    return table("Weights with scales", *heads, rows=rows, left=2)
 
 
 def document(found: Quantized) -> dict[str, Any]:
     """The same as JSON."""
-    before, after = found.losses
+    before, after = found.losses or (None, None)
     return {
         "scheme": found.scheme,
         "calibration_tokens": found.tokens,
         "distances": list(found.distances),
         "loss": {"tokens": found.evaluated, "before": before, "after": after},
+        "weights": [
+            {
+                "operation": name,
+                "shape": list(one.weight.shape),
+                "bits": one.bits,
+                "rows": one.rows,
+                "sqnr_db": one.sqnr if math.isfinite(one.sqnr) else None,
+            }
+            for name, one in found.weights.items()
+        ],
         "bytes": sum(weight.bytes for weight in found.model.weights.values()),
         "values": [
             {

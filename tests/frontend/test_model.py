@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from frontend.decoders import VOCABULARY, Sizes, decoder, drawn, integers, logits
-from stepgen.frontend import Builder, Model, State, load, save
+from stepgen.frontend import Builder, Model, State, load, quantize, save
 from stepgen.frontend.kind import kinds
 from stepgen.frontend.passes.dead import drop_dead
 from stepgen.ir.errors import StepError
@@ -156,6 +156,7 @@ def test_every_kind_is_in_some_test() -> None:
     for experts in (0, 3):
         model = integers(decoder(Sizes(experts=experts)))
         used |= {placed.op.kind.name for placed in model.placed}
+    used |= {placed.op.kind.name for placed in quantize(decoder(Sizes()), scheme="w8").placed}
     assert used == kinds().keys()
 
 

@@ -2,24 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, get_args
 
 import numpy as np
 
 from ...ir.arguments import shown
 from ...ir.errors import StepError
-from ..model import Model
+from ..kinds.scaled_linear import ScaledLinear
+from ..model import Model, walk
 from ..weight import Array
 from .calibration import LEAST, Calibration, cut, losses
 from .errors import Error, errors
 from .making import Plan
 from .preparing import prepared
+from .scaling import Rounded, scaled
 from .search import search
 
-Scheme = Literal["int"]
-"""How models are quantized. ``int``: with integers alone, weights and factors of int8."""
+Scheme = Literal["int", "w8", "w4"]
+"""How models are quantized.
+
+``int``: with integers alone, weights and factors of int8. ``w8`` and ``w4``: weights of linears in
+8 or 4 bits with scales, and real numbers else.
+"""
+
+BITS = {"w8": 8, "w4": 4}
 
 TEXT = 128
 """Tokens of a text into which ids are cut, at most."""
@@ -47,34 +55,47 @@ class Quantized:
         Of the model before and after, in nats.
     evaluated : int
         Tokens of these losses.
+    weights : dict of str to Rounded
+        Those with scales, by operation.
     """
 
     model: Model
     scheme: str
-    tokens: int
-    distances: tuple[float, ...]
-    errors: tuple[Error, ...]
-    losses: tuple[float, float]
-    evaluated: int
+    tokens: int = 0
+    distances: tuple[float, ...] = ()
+    errors: tuple[Error, ...] = ()
+    losses: tuple[float, float] | None = None
+    evaluated: int = 0
+    weights: Mapping[str, Rounded] = field(default_factory=dict)
 
 
-def quantize(model: Model, calibrate: Any, scheme: Scheme = "int", evaluate: Any = None) -> Model:
-    """The model in integers.
+def quantize(
+    model: Model,
+    calibrate: Any = None,
+    scheme: Scheme = "int",
+    evaluate: Any = None,
+    group: int | None = None,
+) -> Model:
+    """The model with numbers of fewer bits.
 
-    Weights and factors are int8, sums int32, what is added up from layer to layer int16, each with
-    binary places that all layers and experts share. Places are searched for on the calibration set,
-    so that the distributions of the next token change least. The model that is given back computes
-    the same bits in numpy, in the reference and in hardware.
+    With ``w8`` and ``w4``, weights of linears are integers of 8 or 4 bits, with a scale for each
+    column, or for each column and `group` of rows, by the least squares of errors; all else stays.
+    With ``int`` all are integers: weights and factors are int8, sums int32, what is added up from
+    layer to layer int16, each with binary places that all layers and experts share. Places are
+    searched for on the calibration set, so that the distributions of the next token change least.
+    Such a model computes the same bits in numpy, in the reference and in hardware.
 
     Parameters
     ----------
     model : Model
         From ids to logits, of real numbers.
     calibrate : array of int
-        Ids of a text; some hundred suffice.
-    scheme : {"int"}
+        Ids of a text, some hundred suffice; ``w8`` and ``w4`` need none.
+    scheme : {"int", "w8", "w4"}
     evaluate : array of int, optional
         Ids for `Quantized.losses`, by default those of the calibration set.
+    group : int, optional
+        Most rows of a weight that share a scale, of ``w8`` and ``w4``; by default all.
 
     Raises
     ------
@@ -87,15 +108,17 @@ def quantize(model: Model, calibrate: Any, scheme: Scheme = "int", evaluate: Any
     >>> model = sg.frontend.load("model.stepgen")
     >>> sg.frontend.save(sg.frontend.quantize(model, calibrate=ids), "small.stepgen")
     """
-    return quantized(model, calibrate, scheme, evaluate).model
+    return quantized(model, calibrate, scheme, evaluate, group=group).model
 
 
 def quantized(
     model: Model,
-    calibrate: Any,
+    calibrate: Any = None,
     scheme: str = "int",
     evaluate: Any = None,
     progress: Callable[[float], None] = lambda part: None,
+    *,
+    group: int | None = None,
 ) -> Quantized:
     """As `quantize`, with errors and losses; `progress` gets the part of the work that is done."""
     if scheme not in get_args(Scheme):
@@ -104,6 +127,15 @@ def quantized(
     for name, value in model.types.items():
         if value.places is not None:
             raise StepError(f"{model.name} is quantized already: its {name} is {value}")
+    for op in walk(model.ops):
+        if isinstance(op.kind, ScaledLinear):
+            raise StepError(f"{model.name} is quantized already: {op.where} has scales")
+    if scheme in BITS:
+        return _with_scales(model, scheme, calibrate, evaluate, group, progress)
+    if group is not None:
+        raise StepError("group is for the schemes w8 and w4: int has no scales")
+    if calibrate is None:
+        raise StepError("the scheme int needs a calibration set: ids of a text")
     ids = _ids(model, calibrate, "the calibration set")
     unseen = ids if evaluate is None else _ids(model, evaluate, "the text to evaluate")
     model = prepared(model)
@@ -124,6 +156,34 @@ def quantized(
         (before, after),
         count,
     )
+
+
+def _with_scales(
+    model: Model,
+    scheme: str,
+    calibrate: Any,
+    evaluate: Any,
+    group: int | None,
+    progress: Callable[[float], None],
+) -> Quantized:
+    """The schemes with real numbers."""
+    if group is not None and (type(group) is not int or group < 1):
+        raise StepError(f"a group must have 1 row or more, not {shown(group)}")
+    ids = None if calibrate is None else _ids(model, calibrate, "the calibration set")
+    unseen = ids if evaluate is None else _ids(model, evaluate, "the text to evaluate")
+    model = prepared(model)
+    made, weights = scaled(model, BITS[scheme], group)
+    for number, weight in enumerate(weights.values()):
+        progress(number / len(weights))
+        _ = weight.arrays
+    found = Quantized(made, scheme, weights=weights)
+    if unseen is None:
+        return found
+    most = min(model.tokens[1], TEXT)
+    before, count = losses(model, [*cut(unseen, most)])
+    after, _ = losses(made, [*cut(unseen, most)])
+    tokens = 0 if ids is None else len(ids)
+    return replace(found, tokens=tokens, losses=(before, after), evaluated=count)
 
 
 def _ids(model: Model, given: Any, what: str) -> Array:

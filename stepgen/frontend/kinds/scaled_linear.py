@@ -1,0 +1,126 @@
+"""Linear with a weight of narrow integers, which scales make real numbers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ...compile.regrouping import Tiles
+from ...ir.dtypes import ElementType, f32, int4, int8
+from ...ir.fn import fn
+from ...ir.stream import Stream
+from ..kind import Kind, Operands, Value
+from ..rows import Rows
+from ..run import Step
+from ..site import Site
+from ..weight import Array, Weight
+from .linear import Linear
+
+
+@dataclass(frozen=True)
+class ScaledLinear(Kind):
+    """``x @ (scale * weight) + bias``: weight [in, out] of int8, scale [groups, out], bias [out].
+
+    A scale is for a column and for in / groups rows of the weight. Rows are real numbers: what is
+    narrow is what lies in memory.
+
+    Parameters
+    ----------
+    bits : {8, 4}
+        Of a number of the weight in the memory of a program.
+    """
+
+    bits: int = 8
+
+    needs = ("weight", "scale")
+    takes = ("bias",)
+
+    def result(self, given: Operands) -> Value:
+        """A row of the outputs for each row."""
+        if self.bits not in (8, 4):
+            given.fail(f"its weight has 8 or 4 bits, not {self.bits}")
+        given.element("int8", "weight")
+        rows, cols = given.dims("weight", 2)
+        if given.numbers(2).width != rows:
+            given.fail(f"it takes rows of {rows}, not {given.x}")
+        groups, _ = given.dims("scale", 2)
+        given.expect("scale", groups, cols)
+        given.expect("bias", cols)
+        if rows % groups:
+            given.fail(f"its weight has {rows} rows, which can't be {groups} groups of one size")
+        if self.bits == 4 and rows // groups % 2:
+            given.fail(f"numbers of 4 bits need groups of an even size, not of {rows // groups}")
+        return given.x.with_width(cols)
+
+    def compute(  # type: ignore[override]
+        self, at: Step, x: Array, weight: Array, scale: Array, bias: Array | float = 0.0
+    ) -> Array:
+        """All rows."""
+        scales = np.repeat(scale, len(weight) // len(scale), axis=0)
+        return np.asarray(x @ (weight * scales) + bias)
+
+    def lower(  # type: ignore[override]
+        self, at: Site, x: Rows, weight: Weight, scale: Weight, bias: Weight | None = None
+    ) -> Rows:
+        """By tiles of a group of rows: each product is rounded once, scaled, and added up."""
+        (inner, outer), groups = weight.shape[-2:], scale.shape[-2]
+        high, cols = inner // groups, at.cut(outer) if x.slices == 1 else outer
+        count = outer // cols
+        at.because(f"weights of int{self.bits}, a scale for {high} rows of each column")
+        stored = at.load("weight", _by_slices(weight, count, groups), (cols, high), self._element)
+        factors = stored.stream.map(fn.convert(at.lowering.element))
+        scales = at.load("scale", _rows_by_slices(scale, count), (1, cols), f32).stream
+        read = at.factors(x).brought(high, count)
+        if groups > 1:
+            factors, scales = (_in_groups(tiles, count, groups) for tiles in (factors, scales))
+        made = read.map(fn.matmul(transpose=True), factors).map(fn.mul(), scales)
+        if groups > 1:
+            made = made.accum(fn.add(), rank=1)
+        rows = Rows(made, count)
+        if bias is None:
+            return rows
+        return rows.map(fn.add(), at.load("bias", bias, (1, cols), f32).stream)
+
+    @property
+    def _element(self) -> ElementType:
+        return int4 if self.bits == 4 else int8
+
+    def bytes_of(self, role: str, element: str) -> float:
+        """Half a byte for a number of 4 bits."""
+        return self.bits / 8 if role == "weight" else super().bytes_of(role, element)
+
+    def flops(self, given: Operands, cached: int) -> int:
+        """As of a linear, and 2 for each scale."""
+        groups, cols = given.weights["scale"]
+        return Linear().flops(given, cached) + 2 * groups * cols
+
+
+def _by_slices(weight: Weight, count: int, groups: int) -> Weight:
+    """[in, out] as tiles [columns, rows] of each group of rows of each slice of columns."""
+    *lead, inner, outer = weight.shape
+
+    def packed(array: Array) -> Array:
+        tiles = array.reshape(*lead, groups, inner // groups, count, outer // count)
+        # To slices, groups, columns, rows.
+        return np.moveaxis(tiles, (-2, -4, -1, -3), (-4, -3, -2, -1)).reshape(shape)
+
+    shape = (*lead, count * groups * (outer // count), inner // groups)
+    return weight.moved(shape, packed)
+
+
+def _rows_by_slices(scale: Weight, count: int) -> Weight:
+    """[groups, out] as rows of each group of each slice of columns."""
+    *lead, groups, outer = scale.shape
+
+    def packed(array: Array) -> Array:
+        rows = array.reshape(*lead, groups, count, outer // count)
+        return np.swapaxes(rows, -2, -3).reshape(shape)
+
+    shape = (*lead, count * groups, outer // count)
+    return scale.moved(shape, packed)
+
+
+def _in_groups(tiles: Stream, count: int, groups: int) -> Stream:
+    """Tiles in a dim of slices, if there are several, and one of groups."""
+    return Tiles(tiles, 1).in_dims([count, groups] if count > 1 else [groups]).stream
