@@ -6,6 +6,7 @@ from amaranth.hdl import Cat, Module, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
+from .design.counting import counted
 from .design.registers import WORD
 from .design.restop import levels_of
 from .design.table import Channel, Design, Unit
@@ -58,9 +59,11 @@ class Accelerator(wiring.Component):
         By such unit, in order, what it told with its error.
     cycle : ``Out(48)``
         Cycle of the run; after it, the number of its cycles.
-    moves_in, moves_out, empty, full : ``Out(channels)``
-        Bit per channel, table order: a beat enters or leaves its FIFO in this cycle; its head is
-        empty; it has no free slot.
+    moves_in, moves_out : ``Out(channels)``
+        Bit per channel, table order: a beat enters or leaves its FIFO in this cycle.
+    busy, starved, full : ``Out(counted)``
+        Bit per channel that is counted: a beat leaves its FIFO in this cycle; its head is empty; it
+        has no free slot.
     <unit> : In or Out
         External ports of units, under the unit's name.
     """
@@ -90,8 +93,7 @@ class Accelerator(wiring.Component):
                 "cycle": Out(CYCLE_BITS),
                 "moves_in": Out(count),
                 "moves_out": Out(count),
-                "empty": Out(count),
-                "full": Out(count),
+                **dict.fromkeys(("busy", "starved", "full"), Out(len(counted(design)))),
                 **self.faces,
             }
         )
@@ -109,11 +111,14 @@ class Accelerator(wiring.Component):
         fifos = {channel.name: Fifo(channel) for channel in self.design.channels}
         for name, fifo in fifos.items():
             m.submodules[f"fifo_{name}"] = self.part(fifo, "fifo", _form(fifo.channel), next(reset))
+        every = [*fifos.values()]
+        counts = [every[number] for number in counted(self.design)]
         m.d.comb += [
-            self.moves_in.eq(Cat(fifo.w.valid & fifo.w.ready for fifo in fifos.values())),
-            self.moves_out.eq(Cat(fifo.r.valid & fifo.r.ready for fifo in fifos.values())),
-            self.empty.eq(~Cat(fifo.r.valid for fifo in fifos.values())),
-            self.full.eq(~Cat(fifo.w.ready for fifo in fifos.values())),
+            self.moves_in.eq(Cat(fifo.w.valid & fifo.w.ready for fifo in every)),
+            self.moves_out.eq(Cat(fifo.r.valid & fifo.r.ready for fifo in every)),
+            self.busy.eq(Cat(fifo.r.valid & fifo.r.ready for fifo in counts)),
+            self.starved.eq(~Cat(fifo.r.valid for fifo in counts)),
+            self.full.eq(~Cat(fifo.w.ready for fifo in counts)),
         ]
 
         finished = []

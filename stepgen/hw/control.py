@@ -7,7 +7,7 @@ from amaranth.utils import ceil_log2, exact_log2
 
 from .accelerator import CYCLE_BITS, DETAIL_BITS
 from .axi import Axi4Lite
-from .counters import Counters
+from .counters import EVENTS, Counters
 from .design import registers
 from .design.registers import CHANNEL_BASE, CHANNEL_STRIDE, COUNTERS, WORD, address_bits
 from .library import inline
@@ -36,7 +36,7 @@ class Control(wiring.Component):
     -------
     csr : ``In(Axi4Lite)``
     start, stop : ``Out(1)``
-    running, stopping, done, error, detail, cycle, moves_out, empty, full : ``In``
+    running, stopping, done, error, detail, cycle, busy, starved, full : ``In``
         As from `Accelerator`; `detail` where units tell causes.
     read_moves, write_moves : ``In(1)``
         A word is transferred over the bus.
@@ -65,9 +65,7 @@ class Control(wiring.Component):
                 "error": In(units),
                 **({"detail": In(DETAIL_BITS * len(telling))} if telling else {}),
                 "cycle": In(CYCLE_BITS),
-                "moves_out": In(channels),
-                "empty": In(channels),
-                "full": In(channels),
+                **dict.fromkeys(EVENTS, In(len(counted))),
                 "read_moves": In(1),
                 "write_moves": In(1),
             }
@@ -136,9 +134,7 @@ class Control(wiring.Component):
             m.submodules.counters = counters = Counters(self.channels, self.counted, part=self.part)
             channel = (address - CHANNEL_BASE)[exact_log2(CHANNEL_STRIDE) :]
             m.d.comb += [
-                counters.busy.eq(self.moves_out),
-                counters.starved.eq(self.empty),
-                counters.full.eq(self.full),
+                *(getattr(counters, event).eq(getattr(self, event)) for event in EVENTS),
                 counters.running.eq(self.running),
                 counters.clear.eq(self.start),
                 settled.eq(counters.settled),

@@ -3,7 +3,7 @@
 from functools import reduce
 from operator import or_
 
-from amaranth.hdl import Cat, Const, Module, Mux, Signal
+from amaranth.hdl import Cat, Module, Mux, Signal
 from amaranth.lib import data, memory, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -34,15 +34,15 @@ class Counters(wiring.Component):
     Parameters
     ----------
     channels : int
-    counted : collection of int
-        Channels that have counters; those of the others are 0.
+    counted : sequence of int
+        Channels that have counters, in rising order; the counts of the others are 0.
     part : callable
         How a bank of channels is instantiated: `inline`, or as an instance from a `Library`.
 
     Members
     -------
-    busy, starved, full : ``In(channels)``
-        The events of this cycle, a bit per channel.
+    busy, starved, full : ``In(counted)``
+        The events of this cycle, a bit per channel that is counted.
     running : ``In(1)``
         Only cycles in which it is high count.
     clear : ``In(1)``
@@ -69,7 +69,7 @@ class Counters(wiring.Component):
         self.shape = data.StructLayout(dict.fromkeys(EVENTS, WIDTH))
         super().__init__(
             {
-                **{event: In(channels) for event in EVENTS},
+                **{event: In(len(counted)) for event in EVENTS},
                 "running": In(1),
                 "clear": In(1),
                 "settled": Out(1),
@@ -88,11 +88,15 @@ class Counters(wiring.Component):
         reset, during = resets(m, platform), copies(m, platform, self.running)
         before = turn == turns - 1
         words = []
+        begin = 0  # of the counted channels
         for number in range(self.banks):
             has = tuple(number * BANK + k in self.counted for k in range(BANK))
+            if not any(has):  # its turns pass without counts
+                before = delayed(m, before, BANK)
+                continue
             bank = _Bank(bits, has)
             m.submodules[f"bank_{number}"] = self.part(bank, "counters", [bits, has], next(reset))
-            here = slice(number * BANK, min((number + 1) * BANK, self.channels))
+            here = slice(begin, begin := begin + sum(has))
             m.d.comb += [
                 bank.turn.eq(before),
                 bank.during.eq(next(during)),
@@ -153,8 +157,8 @@ class _Bank(wiring.Component):
 
     Members
     -------
-    busy, starved, full : ``In(channels)``
-        The events of this cycle, a bit per channel.
+    busy, starved, full : ``In(counted)``
+        The events of this cycle, a bit per channel with counters.
     during : ``In(1)``
         Those of the cycle before count.
     turn : ``In(1)``
@@ -170,7 +174,7 @@ class _Bank(wiring.Component):
         self.bits, self.has = bits, has
         super().__init__(
             {
-                **{event: In(BANK) for event in EVENTS},
+                **{event: In(sum(has)) for event in EVENTS},
                 "during": In(1),
                 "turn": In(1),
                 "turn_over": Out(1),
@@ -183,12 +187,12 @@ class _Bank(wiring.Component):
         ring = Signal(BANK)
         m.d.sync += ring.eq(Cat(self.turn, ring[:-1]))
         m.d.comb += self.turn_over.eq(ring[-1])
-        gathering = [Const(0)]
-        for channel in (k for k, has in enumerate(self.has) if has):
+        gathering = []
+        for place, channel in enumerate(k for k, has in enumerate(self.has) if has):
             counts = [Signal(self.bits, name=f"counts_{channel}") for _ in EVENTS]
             now = [Signal(name=f"event_{channel}") for _ in EVENTS]
             for count, event, name in zip(counts, now, EVENTS, strict=True):
-                m.d.sync += event.eq(getattr(self, name)[channel])
+                m.d.sync += event.eq(getattr(self, name)[place])
                 with m.If(ring[channel]):
                     m.d.sync += count.eq(0)
                 with m.Elif(self.during & event):

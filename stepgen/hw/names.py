@@ -33,8 +33,8 @@ judge error set reset our junk dut memory
 """
 
 _CIRCUIT = """
-start stop stopping moves_in moves_out empty full design part cores faces signature metadata
-elaborate
+start stop stopping moves_in moves_out busy starved empty full design part cores faces signature
+metadata elaborate
 """
 
 _TAKEN = frozenset(f"{_KEYWORDS} {_PORTS} {_BENCH} {_CIRCUIT}".split())

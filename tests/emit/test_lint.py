@@ -7,6 +7,7 @@ import re
 import shutil
 import subprocess
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -19,6 +20,7 @@ from stepgen.emit.elaborate import verilog
 from stepgen.emit.lint import control_file, waivers
 from stepgen.functions.elementwise import Tabulated
 from stepgen.fuzz.generators.plain import draw
+from stepgen.hw.design.counting import COUNTING
 from stepgen.hw.design.table import Bus, Design
 from stepgen.hw.verilog import top_name
 from stepgen.ir.function import function_types
@@ -150,6 +152,13 @@ def designs() -> Iterator[tuple[str, Callable[[], Design]]]:
         yield f"{loads} loads, {stores} stores", built(shared_bus, loads, stores)
     for seed in (1, 5, 6, 9):
         yield f"drawn {seed}", built(lambda n: draw(n)[0].graph, seed, lanes=2)
+    for counters in COUNTING:
+        yield f"counts {counters}", partial(counting, counters)
+
+
+def counting(counters: str) -> Design:
+    """With banks of which all, some or no channels are counted."""
+    return replace(lower(draw(1)[0].graph, lanes=2), counters=counters)
 
 
 DESIGNS = dict(designs())
@@ -178,7 +187,7 @@ def said(text: str, name: str, place: Path, *options: str, program: str | None =
 
 QUICK = (
     *("every unit", "moe, dynamic, narrow bus", "narrow matrices", "only reads"),
-    *("0 loads, 2 stores", "drawn 1"),
+    *("0 loads, 2 stores", "drawn 1", "counts none", "counts units"),
 )
 """Designs that have all units."""
 

@@ -32,7 +32,8 @@ def run(dut, process) -> None:
 def put(ctx, dut, events) -> None:
     """The events of a cycle, by name and channel."""
     for name, bits in zip(EVENTS, events, strict=True):
-        ctx.set(getattr(dut, name), sum(int(bit) << k for k, bit in enumerate(bits)))
+        counted = [bits[channel] for channel in dut.counted]
+        ctx.set(getattr(dut, name), sum(int(bit) << k for k, bit in enumerate(counted)))
 
 
 async def count(ctx, dut, rng, cycles: int) -> np.ndarray:
