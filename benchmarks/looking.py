@@ -78,15 +78,20 @@ def _installed() -> Table:
         command = [str(python), "-m", "pip", "install", "--quiet", str(root)]
         subprocess.run(command, check=True)
         sizes = Counter(dict(_sizes(Path(folder))))
+        blocks = sum(path.lstat().st_blocks for path in Path(folder).rglob("*")) * 512
     rest = sum(sizes.values()) - sum(size for _, size in sizes.most_common(LARGEST))
     named = [*sizes.most_common(LARGEST), (f"{len(sizes) - LARGEST} others", rest)]
     rows = [(name, f"{size / 1e6:.0f}") for name, size in named]
     return Table(
         "n4. Installed without extras",
         "`pip install .` in a new environment: what the files of each package take, with what "
-        "Python compiles of them.",
+        "Python compiles of them. On disk files take whole blocks, and pip is there, too.",
         ("package", "MB"),
-        [*rows, ("all", f"{sum(sizes.values()) / 1e6:.0f}")],
+        [
+            *rows,
+            ("all", f"{sum(sizes.values()) / 1e6:.0f}"),
+            ("the environment on disk", f"{blocks / 1e6:.0f}"),
+        ],
     )
 
 

@@ -77,6 +77,7 @@ if _typing.TYPE_CHECKING:
     from stepgen.ir.stream import Node, Stream, StreamType
     from stepgen.ir.tensor import Tensor
     from stepgen.ir.text import load, save
+    from stepgen.program.program import example
 
 __all__ = [
     "FLAG",
@@ -100,6 +101,7 @@ __all__ = [
     "bf16",
     "bool_",
     "dynamic",
+    "example",
     "f32",
     "fn",
     "int4",
@@ -146,6 +148,7 @@ if not _typing.TYPE_CHECKING:
         "stepgen.commands.time": "time",
         "stepgen.commands.verilog": "verilog",
         "stepgen.cosim.system": "System",
+        "stepgen.program.program": "example",
     }
     _HOMES = {name: module for module, names in _NAMES.items() for name in names.split()}
     _HOMES |= {name: f"stepgen.ir.ops.{name}" for name in _OPERATORS.split()}

@@ -45,7 +45,7 @@ def notebook(text: str) -> Any:
     return new_notebook(cells=cells, metadata={"kernelspec": kernel})
 
 
-def run(made: Any, folder: Path, *, seconds: int = 600) -> Any:
+def run(made: Any, folder: Path, *, seconds: int = 1800) -> Any:
     """Run a notebook.
 
     Parameters
@@ -67,7 +67,8 @@ def run(made: Any, folder: Path, *, seconds: int = 600) -> Any:
     client = NotebookClient(
         made, timeout=seconds, kernel_name="python3", resources={"metadata": {"path": str(folder)}}
     )
-    return client.execute(env={**os.environ, "PATH": path})
+    # As wide as the pages, whose lines a terminal of 80 columns would fold.
+    return client.execute(env={**os.environ, "PATH": path, "COLUMNS": "160"})
 
 
 def _cells(text: str) -> Iterator[tuple[str, str]]:

@@ -9,6 +9,7 @@ import os
 import sys
 import traceback
 from collections.abc import Callable, Collection, Iterable, Mapping
+from difflib import get_close_matches
 from pathlib import Path
 from types import FrameType, ModuleType
 from typing import TYPE_CHECKING, Any
@@ -34,6 +35,33 @@ PREFIX = "stepgen_program_"
 def examples() -> dict[str, Path]:
     """The shipped examples by name."""
     return {p.stem: p for p in sorted(shipped("examples").glob("*.py")) if p.stem[0] != "_"}
+
+
+def example(name: str) -> Callable[..., Any]:
+    """A shipped example as a function, which returns a graph, or a graph and its inputs.
+
+    Parameters
+    ----------
+    name : str
+        As for commands: ``"moe"``, or a function of its file, ``"moe:NAME"``.
+
+    Raises
+    ------
+    StepError
+        If there is no such example.
+
+    Examples
+    --------
+    >>> graph, inputs = example("moe")(tokens=16)
+    >>> graph.name
+    'moe_dynamic'
+    """
+    place, _, function = str(name).partition(":")
+    if place not in examples():
+        near = get_close_matches(place, examples(), 1) or [*examples()]
+        raise StepError(f"there is no example {name!r}, there is {', '.join(near)}")
+    path = examples()[place]
+    return _function(_import(path), path, function or place)
 
 
 def load(

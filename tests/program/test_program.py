@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 from programs import shipped_programs
 
+import stepgen as sg
 from stepgen.ir import text
 from stepgen.ir.errors import StepError
 from stepgen.program import program
@@ -163,3 +164,13 @@ def test_data_is_left_out_where_it_is_not_used():
     assert set(program.load("swiglu", {**small, "data": "yes"}, tensors=False).inputs) == {
         "x", "gate", "up", "down"
     }  # fmt: skip
+
+
+def test_shipped_examples_are_functions() -> None:
+    graph, inputs = sg.example("moe")(tokens=2)
+    assert (graph.name, {*inputs} >= {"x", "route"}) == ("moe_dynamic", True)
+    assert sg.example("moe:moe").__name__ == "moe"
+    with pytest.raises(StepError, match="there is no example 'attentoin', there is attention"):
+        sg.example("attentoin")
+    with pytest.raises(StepError, match=r"moe.py has no function 'mo', it has "):
+        sg.example("moe:mo")
