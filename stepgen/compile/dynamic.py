@@ -1,4 +1,4 @@
-"""Tiles of dynamic extents in front of and behind a matrix unit: limits, and slices of rows."""
+"""What stands in front of and behind units of products: limits, slices of rows, turned tiles."""
 
 from __future__ import annotations
 
@@ -10,7 +10,9 @@ from ..hw.design.params import UnitParams
 from ..hw.units.join_lanes.params import JoinLanes
 from ..hw.units.limit.params import Limit
 from ..hw.units.matmul.params import Matmul
+from ..hw.units.matvec.params import Matvec
 from ..hw.units.split_lanes.params import SplitLanes
+from ..hw.units.turn_slices.params import TurnSlices
 from ..ir.dtypes import Tile
 from ..ir.stream import Node, Stream
 from .lower import Lowering
@@ -25,7 +27,7 @@ def taken(
     channel: str,
     extents: Extents | None = None,
 ) -> str:
-    """The channel of an operand as its unit takes it; only a matrix unit takes another one.
+    """The channel of an operand as its unit takes it; only units of products take another one.
 
     Parameters
     ----------
@@ -41,9 +43,11 @@ def taken(
     extents : sequence of Extent, optional
         The dims of the channel, by default those of the stream.
     """
+    tile, dims = stream.dtype, list(extents or to.extents(node, stream))
+    if isinstance(params, Matvec):
+        return _slices(node, to, params, port, stream, channel, dims)
     if not isinstance(params, Matmul) or not params.dynamic:
         return channel
-    tile, dims = stream.dtype, list(extents or to.extents(node, stream))
     assert isinstance(tile, Tile)
     if port == params.weights:
         rows, cols = (params.n, params.k) if params.transposed else (params.k, params.n)
@@ -58,12 +62,51 @@ def taken(
         return channel
     counts = port == params.weights and params.counting(to.lanes)[0]
     fill = 0 if port == params.weights else params.padding
-    join = JoinLanes(tile.element.bits, counts, fill)
-    joined = to.link(
-        node, f"{port}_slices", stream, join.slices(dims, to.lanes), lanes=to.lanes + counts
+    return _joined(
+        node, to, JoinLanes(tile.element.bits, counts, fill), port, stream, channel, dims
     )
+
+
+def _joined(
+    node: Node,
+    to: Lowering,
+    join: JoinLanes,
+    port: str,
+    stream: Stream,
+    channel: str,
+    dims: Extents,
+) -> str:
+    """The channel of elements that come one by one, as slices."""
+    lanes, slices = to.lanes + join.counts, join.slices(dims, to.lanes)
+    joined = to.link(node, f"{port}_slices", stream, slices, lanes=lanes)
     to.unit(f"{node.name}_{port}_{join.kind}", join, x=channel, y=joined)
     return joined
+
+
+def _slices(
+    node: Node,
+    to: Lowering,
+    params: Matvec,
+    port: str,
+    stream: Stream,
+    channel: str,
+    dims: Extents,
+) -> str:
+    """The channel of a row, or of turned weights, in slices of K; of one lane they are that."""
+    tile = stream.dtype
+    if not (params.turned and to.lanes > 1):
+        return channel
+    assert isinstance(tile, Tile)
+    if port == "w":
+        turn = TurnSlices(params.n, tile.element.bits)
+        turned = to.link(
+            node, turn.kind, stream, turn.turned(dims, to.lanes), delay=turn.delay(to.lanes)
+        )
+        to.unit(f"{node.name}_{turn.kind}", turn, x=channel, y=turned)
+        return turned
+    if not params.dynamic:
+        return channel
+    return _joined(node, to, JoinLanes(tile.element.bits), port, stream, channel, dims)
 
 
 def given(

@@ -9,6 +9,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from stepgen.functions.bases import Running
+from stepgen.hw.arithmetic.sums import FEEDBACK
 from stepgen.hw.design.params import UnitParams
 from stepgen.hw.units.matmul import params as matmul
 from stepgen.hw.units.matvec import params as matvec
@@ -212,8 +213,8 @@ class Matmul(_Product, Running):
     is rounded once (`stepgen.semantics.sums`), in Scan each time that it is sent; that of f32
     products is a tree over the lanes of a slice, then slices in increasing k; its circuit is large.
 
-    In a circuit weights stream through where ``x`` has one row, bf16 if they are transposed; so do
-    those of any number of rows, such as the keys of a cache. Tiles of other weights are kept.
+    In a circuit weights stream through where ``x`` has one row, also those of any number of rows,
+    such as the keys and values of a cache. Tiles of other weights are kept.
 
     Parameters
     ----------
@@ -268,11 +269,14 @@ class Matmul(_Product, Running):
         if self.kept_because(tiles):
             return None
         k, n = self._weights(tiles)
-        of, by = tiles[0].element.name, self.transpose
-        dynamic = self._dims(tiles[1])[1].static is None
+        of, by = tiles[0].element, self.transpose
+        dynamic = any(dim.static is None for dim in self._dims(tiles[1]))
         if dynamic and not stops:
             return None
-        return matvec.Matvec(k, n, of, stops=stops, transposed=by, dynamic=dynamic)
+        turned = of == bf16 and not by
+        return matvec.Matvec(
+            k, n, of.name, stops=stops, transposed=by, dynamic=dynamic, turned=turned
+        )
 
     def kept_because(self, tiles: Sequence[Tile]) -> str:
         """Why a circuit keeps tiles of weights; empty where they stream past one row."""
@@ -281,17 +285,17 @@ class Matmul(_Product, Running):
             return f"{x.rows} rows share a tile"
         if x.element == f32:
             return "f32"
-        if x.element == bf16 and not self.transpose:
-            return "bf16 that is not transposed"
-        inner, cols = self._dims(tiles[1])
-        if inner.static is None or not (cols.static is not None or self._streams(cols)):
+        rows, cols = tiles[1].dims
+        if cols.static is None or not (rows.static is not None or self._streams(rows)):
             return "their size is dynamic"
+        if x.element == bf16 and not self.transpose and cols.static < FEEDBACK:
+            return f"bf16 of fewer than {FEEDBACK} columns"
         return ""
 
     def _streams(self, rows: Dim) -> bool:
         """Whether tiles of so many rows stream through, which their bound alone limits."""
         limited = rows.bound is not None and (self.most is None or self.most >= rows.bound)
-        return self.transpose and limited
+        return limited and (self.transpose or not rows.may_be_empty)
 
     def fold_unit(self, lanes: int, streams: Sequence[Stream], rank: int) -> UnitParams | None:
         """The unit that keeps the sums of a chunk: of one row, or the matrix unit for floats.
@@ -301,9 +305,8 @@ class Matmul(_Product, Running):
         tiles = [s.dtype for s in streams if isinstance(s.dtype, Tile)]
         unit = None if self.transpose else self._of_one_row(tiles, stops=True)
         if unit:
-            at = Setting(tiles[-1], numbers.DTYPES[tiles[-1].element.name], lanes)
-            start = self.start(at, 1, 1, streams[-1].node.attrs["init"])
-            return replace(unit, folds=True, start=int.from_bytes(start.tobytes(), "little"))
+            most = self._most_tiles(streams) if unit.of_floats else 1
+            return replace(unit, folds=True, start=self._begun(lanes, streams), tiles=most)
         return self._summing(lanes, streams) or super().fold_unit(lanes, streams, rank)
 
     def scan_unit(self, lanes: int, streams: Sequence[Stream], rank: int) -> UnitParams | None:
@@ -328,26 +331,37 @@ class Matmul(_Product, Running):
         state = tiles[-1]
         if not self._in_matrix_unit(tiles):
             return None
-        use = streams[-1].node.attrs
         rows = buffer_bound(f"the number of rows of {state}", [state.rows])
-        most = product_bound(streams[0].shape[-use["rank"] :])
-        element = tiles[0].element
-        if most is None and element != f32:
-            raise StepError(
-                f"a circuit needs a bound for the number of tiles that it sums up, from which the "
-                f"bits of sums follow, but chunks of {streams[0]} have none"
-            )
-        at = Setting(state, numbers.DTYPES[state.element.name], lanes)
-        start = self.start(at, 1, 1, use["init"])
-        if element == bf16:
-            start = Sums.of(start).rounded()
         return replace(
             self.matrix_unit(tiles, stops=True),
             rows=max(1, rows),
             fixed=state.rows.static is not None and state.cols.static is not None,
-            tiles=max(1, most or 1),
-            start=int.from_bytes(start.tobytes(), "little"),
+            tiles=self._most_tiles(streams),
+            start=self._begun(lanes, streams),
         )
+
+    def _most_tiles(self, streams: Sequence[Stream]) -> int:
+        """Most tiles of a chunk; of f32 they are of no account."""
+        most = product_bound(streams[0].shape[-streams[-1].node.attrs["rank"] :])
+        x = streams[0].dtype
+        assert isinstance(x, Tile)
+        if most is None and x.element != f32:
+            raise StepError(
+                f"a circuit needs a bound for the number of tiles that it sums up, from which the "
+                f"bits of sums follow, but chunks of {streams[0]} have none"
+            )
+        return max(1, most or 1)
+
+    def _begun(self, lanes: int, streams: Sequence[Stream]) -> int:
+        """Bit pattern of all sums before the first product."""
+        x, state = streams[0].dtype, streams[-1].dtype
+        assert isinstance(x, Tile)
+        assert isinstance(state, Tile)
+        at = Setting(state, numbers.DTYPES[state.element.name], lanes)
+        start = self.start(at, 1, 1, streams[-1].node.attrs["init"])
+        if x.element == bf16:
+            start = Sums.of(start).rounded()
+        return int.from_bytes(start.tobytes(), "little")
 
     def terms(self, lanes: int, tiles: Sequence[Tile]) -> matmul.Matmul | matvec.Matvec | None:
         """The unit of products, where another one sums them up, which is exact of integers.

@@ -4,10 +4,12 @@ import numpy as np
 import pytest
 from drawn import Draw, extent, floats, raises_error, sliced, to_beats, verify
 from harness import beats, check, lone
+from hw.test_turn_slices import turned
 from seeds import some_slow
 
 import stepgen as sg
 from stepgen.cosim.experiment import Experiment
+from stepgen.hw.arithmetic.sums import FEEDBACK
 from stepgen.hw.design.table import Channel
 from stepgen.hw.units.matvec.params import Matvec
 from stepgen.ir.errors import StepError
@@ -19,7 +21,14 @@ from stepgen.timing.model import predict
 
 ELEMENTS = ("int8", "int16")
 KINDS = [*((element, transposed) for element in ELEMENTS for transposed in (False, True))]
-KINDS += [("bf16", True)]
+KINDS += [("bf16", True), ("bf16", False)]
+
+
+def params_of(k: int, n: int, element: str, *, transposed: bool = False, **more) -> Matvec:
+    """Of tiles [k, n] of bf16 turned ones."""
+    turned = element == "bf16" and not transposed
+    more = {"stops": True, **more}
+    return Matvec(k, n, element, transposed=transposed, turned=turned, **more)
 
 
 def unit(draw: Draw, params: Matvec, lanes: int, wire: int):
@@ -27,7 +36,8 @@ def unit(draw: Draw, params: Matvec, lanes: int, wire: int):
     bits = params.summing.element.bits
     delay = params.delay(lanes)
     y = draw.channel("y", wire - params.folds, lanes=lanes, bits=32, delay=delay)
-    inputs = [draw.channel(name, wire, lanes=lanes, bits=bits) for name in params.inputs]
+    widths = {"x": params.taken(lanes), "w": lanes}
+    inputs = [draw.channel(name, wire, lanes=n, bits=bits) for name, n in widths.items()]
     return lone(params, inputs, [replace(y, tail=params.n % lanes)], lanes=lanes)
 
 
@@ -48,10 +58,20 @@ def compare(draw: Draw, params: Matvec, lanes: int, dims: list, *, extreme: bool
     wire, depth = TILE_LEVELS + len(dims) - 1, len(dims) - params.folds
 
     def pair():
+        inner = draw.one((1, k)) if params.dynamic else k
         return (
-            matrix(draw, element, 1, k, extreme=extreme),
-            matrix(draw, element, k, n, extreme=extreme),
+            matrix(draw, element, 1, inner, extreme=extreme),
+            matrix(draw, element, inner, n, extreme=extreme),
         )
+
+    def row(x):
+        spare = -x.shape[1] % lanes if params.turned and params.dynamic else 0
+        return sliced(np.pad(x, ((0, 0), (0, spare))), params.taken(lanes))
+
+    def tile(w):
+        if params.turned:
+            return turned(w, lanes)
+        return sliced(w.T if params.transposed else w, lanes)
 
     def each(items, depth, leaf):
         return [each(i, depth - 1, leaf) for i in items] if depth else leaf(items)
@@ -59,16 +79,19 @@ def compare(draw: Draw, params: Matvec, lanes: int, dims: list, *, extreme: bool
     def product(group):
         pairs = group if params.folds else [group]
         if element == "bf16":
-            (x, w), begun = group, np.full((1, n), -0.0, np.float32)
-            return sliced(Sums.of(begun).plus(x, w, lanes).rounded(), lanes)
+            begun = np.array([params.start or 1 << 31], np.uint32).view(np.float32)
+            sums = Sums.of(np.repeat(begun[None], n, axis=1))
+            for x, w in pairs:
+                sums = sums.plus(x, w, lanes)
+            return sliced(sums.rounded(), lanes)
         total = np.full((1, n), params.start, np.int64)
         for x, w in pairs:
             total = total + x.astype(np.int64) @ w.astype(np.int64)
         return sliced(total.astype(np.int32), lanes)
 
     pairs = draw.nested(dims, pair)
-    x = each(pairs, len(dims), lambda p: sliced(p[0], lanes))
-    w = each(pairs, len(dims), lambda p: sliced(p[1].T if params.transposed else p[1], lanes))
+    x = each(pairs, len(dims), lambda p: row(p[0]))
+    w = each(pairs, len(dims), lambda p: tile(p[1]))
     y = each(pairs, depth, product)
     dtype, sums = numbers.DTYPES[element], np.float32 if element == "bf16" else np.int32
     weights = to_beats(w, wire, dtype)
@@ -91,7 +114,10 @@ def test_multiplies(seed, element, transposed):
     draw = Draw(seed)
     lanes = draw.one((1, 2, 2, 4))
     k, n = (extent(draw, lanes, (1, 1, 2, 3)) for _ in range(2))
-    params = Matvec(k, n, element, stops=bool(seed % 3), transposed=transposed)
+    n = max(n, FEEDBACK) if element == "bf16" else n
+    stops = bool(seed % 3)
+    dynamic = stops and not transposed and seed % 2 > 0
+    params = params_of(k, n, element, stops=stops, transposed=transposed, dynamic=dynamic)
     compare(draw, params, lanes, drawn_dims(draw, draw.one((0, 1, 2))))
 
 
@@ -101,8 +127,20 @@ def test_sums_up_the_tiles_of_a_group(seed):
     draw = Draw(seed)
     lanes = draw.one((1, 2, 2, 4))
     k, n = (extent(draw, lanes, (1, 1, 2, 3)) for _ in range(2))
-    start = draw.one((0, 0, 1, 12345))
-    params = Matvec(k, n, draw.one(ELEMENTS), stops=True, folds=True, start=start)
+    start, dynamic = draw.one((0, 0, 1, 12345)), draw.one((False, True))
+    params = params_of(k, n, draw.one(ELEMENTS), folds=True, start=start, dynamic=dynamic)
+    compare(draw, params, lanes, drawn_dims(draw, draw.one((1, 2))))
+
+
+@pytest.mark.parametrize("seed", some_slow(range(16), 3))
+def test_sums_up_the_tiles_of_a_group_of_floats(seed):
+    """As those of integers; they start at any number, of which there are 26 bits."""
+    draw = Draw(seed)
+    lanes, most = draw.one((1, 2, 2, 4)), 2
+    k, n = (extent(draw, lanes, (1, 1, 2, 3)) for _ in range(2))
+    start = int(np.float32(draw.one((0, -1.5, 2.0**-90, 3e38))).view(np.uint32))
+    more = {"folds": True, "start": start, "tiles": most, "dynamic": draw.one((False, True))}
+    params = params_of(k, max(n, FEEDBACK), "bf16", **more)
     compare(draw, params, lanes, drawn_dims(draw, draw.one((1, 2))))
 
 
@@ -118,7 +156,7 @@ def test_every_kind_of_memory(slices, transposed):
 
 @pytest.mark.parametrize(("element", "transposed"), KINDS)
 def test_many_lanes(element, transposed):
-    params = Matvec(19, 33, element, stops=True, transposed=transposed)
+    params = params_of(19, 33, element, transposed=transposed)
     compare(Draw(1), params, 16, [(2,), (0, 1, 2)])
 
 
@@ -148,7 +186,7 @@ def test_sums_of_floats_whose_exponents_grow(seed):
 
 @pytest.mark.parametrize(("element", "transposed"), KINDS)
 def test_sums_of_the_largest_products_are_exact(element, transposed):
-    params = Matvec(32, 2, element, stops=True, transposed=transposed)
+    params = params_of(32, 4, element, transposed=transposed)
     compare(Draw(0), params, 2, [(3,)], extreme=True)
 
 
@@ -224,9 +262,11 @@ def test_empty_groups_have_to_be_the_same(x, w):
     [
         ({"n": 0}, r"products of \[1,4\] and \[4,0\] are empty"),
         ({"element": "f32"}, "it multiplies int8 or int16 or bf16, not f32"),
-        ({"element": "bf16"}, "tiles of bf16 must be transposed: slices of K are"),
+        ({"element": "bf16"}, "tiles of bf16 must be transposed or turned: slices of K are"),
+        ({"turned": True}, "only tiles of bf16, of at least 4 columns, are turned"),
+        ({"tiles": 0}, "a group needs at least 1 tile, not 0"),
         ({"folds": True}, "the rank of x must be at least 3, not 2"),
-        ({"dynamic": True}, "only tiles that are transposed and have stops may have any number"),
+        ({"dynamic": True, "stops": False}, "only tiles that have the stops of x may have any num"),
         ({"start": 1}, "only sums of groups start at a number"),
         ({"element": "int16"}, "x must be of rank 2 with 2 lanes of 16 bits, not"),
         ({"transposed": True}, "y must be .* 2 lanes of 32 bits 10 cycles late, not"),

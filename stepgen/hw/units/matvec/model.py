@@ -27,14 +27,16 @@ from .params import Matvec
 
 # `rows`, `beats`: of a tile of w, and of a row of it
 # `row`, `beat`: of the step
+# `lanes`: rows for a beat of x, or of y; of a turned tile beats for one of y
 # `slices`: of y
-# `dynamic`: whether stops of w count the rows of its tile
+# `dynamic`: whether stops count the rows of a tile of w
 # `sent`: beats of the sums of an empty group
 P = record(
     "x",
     "w",
     "y",
     "transposed",
+    "turned",
     "folds",
     "lanes",
     "dynamic",
@@ -88,12 +90,16 @@ def multiply(M: Memory, a: int, t: int) -> int:
     row, stop = M[a + P.row], stop_of(beat)
     ends_row, last_row = M[a + P.beat] == M[a + P.beats] - 1, row == M[a + P.rows] - 1
     if M[a + P.dynamic]:
-        last_row = stop_of(head(M, w)) >= TILE_LEVELS
+        last_row = (stop_of(head(M, w)) if M[a + P.transposed] else stop) >= TILE_LEVELS
+    complete = not M[a + P.folds] or stop > TILE_LEVELS
     ends_lanes = ends_row and (last_row or row % lanes == lanes - 1)
     if M[a + P.transposed]:
         sends, takes = ends_lanes, (row == 0 and not ends_row) or (ends_row and last_row)
+    elif M[a + P.turned]:
+        whole = ends_row or M[a + P.beat] % lanes == lanes - 1
+        sends, takes = last_row and complete and whole, ends_row
     else:
-        sends, takes = last_row and (not M[a + P.folds] or stop > TILE_LEVELS), ends_lanes
+        sends, takes = last_row and complete, ends_lanes
     if sends:
         wait = room(M, y, t)
         if wait != READY:
@@ -120,8 +126,9 @@ def build(unit: Unit, params: Matvec, layout: DesignLayout) -> None:
         w=w,
         y=y,
         transposed=params.transposed,
+        turned=params.turned,
         folds=params.folds,
-        lanes=params.sent(lanes),
+        lanes=params.sent(lanes) if params.transposed else params.taken(lanes),
         dynamic=params.dynamic,
         rows=rows,
         beats=beats,

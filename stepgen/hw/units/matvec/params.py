@@ -9,7 +9,7 @@ from typing import ClassVar
 
 from ....ir.dtypes import ELEMENTS, bf16
 from ....ir.wire import TILE_LEVELS
-from ...arithmetic.sums import SUMMED, Summing
+from ...arithmetic.sums import FEEDBACK, SUMMED, Summing
 from ...design import stages
 from ...design.block_rams import SHALLOW
 from ...design.formats import Format, misfit
@@ -31,10 +31,10 @@ class Matvec(UnitParams):
     Parameters
     ----------
     k, n : int
-        A tile of ``x`` is [1, k], one of ``y`` [1, n]; n is the most where it is dynamic.
+        A tile of ``x`` is [1, k], one of ``y`` [1, n]; the most of the one that is dynamic.
     element : str
-        Element type of ``x`` and ``w``: int8, int16, or bf16 if they are transposed; that of ``y``
-        is wide enough for sums.
+        Element type of ``x`` and ``w``: int8, int16, or bf16 if tiles are transposed or turned;
+        that of ``y`` is wide enough for sums.
     stops : bool
         Whether the tiles of ``w`` have the same stops as those of ``x``, which is then checked.
     transposed : bool
@@ -45,8 +45,14 @@ class Matvec(UnitParams):
     start : int
         Bit pattern of all sums before the first product of such a group.
     dynamic : bool
-        Whether the rows of a transposed tile are counted by its stops, so that the elements of
-        ``y`` leave one by one.
+        Whether the rows of a tile of ``w`` are counted by stops. If it is transposed, elements of
+        ``y`` leave one by one then. Otherwise elements of ``x`` come one by one, or in slices if it
+        is turned.
+    turned : bool
+        Whether a tile [k, n] has a beat for each column of each L rows, as `TurnSlices` sends it;
+        only of floats.
+    tiles : int
+        Most tiles of a group of floats, from which the bits of its sums follow.
     """
 
     k: int
@@ -57,6 +63,8 @@ class Matvec(UnitParams):
     folds: bool = False
     start: int = 0
     dynamic: bool = False
+    turned: bool = False
+    tiles: int = 1
 
     kind: ClassVar = "matvec"
     main: ClassVar = "multiply"
@@ -66,7 +74,8 @@ class Matvec(UnitParams):
     @property
     def summing(self) -> Summing:
         """How it adds up."""
-        return Summing(ELEMENTS[self.element], self.k, starts=self.folds)
+        element, starts = ELEMENTS[self.element], self.start != 0 if self.turned else self.folds
+        return Summing(element, self.k * self.tiles, starts=starts)
 
     @property
     def of_floats(self) -> bool:
@@ -77,17 +86,25 @@ class Matvec(UnitParams):
         """Slices of a tile along K and along N."""
         return -(-self.k // lanes), -(-self.n // lanes)
 
+    def taken(self, lanes: int) -> int:
+        """Elements in a beat of ``x``."""
+        return 1 if self.dynamic and not (self.transposed or self.turned) else lanes
+
     def sent(self, lanes: int) -> int:
         """Elements in a beat of ``y``."""
-        return 1 if self.dynamic else lanes
+        return 1 if self.dynamic and self.transposed else lanes
 
     def beats(self, lanes: int) -> tuple[int, int]:
         """Rows of a tile of ``w``, and beats of a row."""
         k_slices, n_slices = self.slices(lanes)
+        if self.turned:
+            return k_slices, self.n
         return (self.n, k_slices) if self.transposed else (self.k, n_slices)
 
     def sums(self, lanes: int) -> tuple[int, int]:
         """How many sums a step adds to, and how many steps it takes to the same ones."""
+        if self.turned:
+            return 1, self.n
         return (1, 1) if self.transposed else (lanes, self.slices(lanes)[1])
 
     def keeps_row(self, lanes: int) -> bool:
@@ -100,19 +117,27 @@ class Matvec(UnitParams):
             return f"products of [1,{self.k}] and [{self.k},{self.n}] are empty"
         if self.element not in (known := [element.name for element in SUMMED]):
             return f"it multiplies {' or '.join(known)}, not {self.element}"
-        if self.of_floats and not self.transposed:
-            return f"tiles of {self.element} must be transposed: slices of K are summed up at once"
+        if self.of_floats and not (self.transposed or self.turned):
+            return (
+                f"tiles of {self.element} must be transposed or turned: slices of K are summed up "
+                "at once"
+            )
+        if self.turned and (self.transposed or not self.of_floats or self.n < FEEDBACK):
+            return f"only tiles of bf16, of at least {FEEDBACK} columns, are turned"
         if rank is None or rank < TILE_LEVELS + self.folds:
             return f"the rank of x must be at least {TILE_LEVELS + self.folds}, not {rank}"
         if self.folds and (self.transposed or not self.stops):
             return "it sums up tiles that are not transposed and have the stops of x"
-        if self.dynamic and not (self.transposed and self.stops):
-            return "only tiles that are transposed and have stops may have any number of rows"
+        if self.dynamic and not self.stops:
+            return "only tiles that have the stops of x may have any number of rows"
+        if self.tiles < 1:
+            return f"a group needs at least 1 tile, not {self.tiles}"
         if self.start and not self.folds:
             return "only sums of groups start at a number"
-        x = Format(lanes, self.summing.element.bits, rank)
+        w = Format(lanes, self.summing.element.bits, rank)
+        x = w._replace(lanes=self.taken(lanes))
         y = Format(self.sent(lanes), self.summing.to.bits, rank - self.folds, self.delay(lanes))
-        return misfit(unit, design, x=x, w=x, y=y)
+        return misfit(unit, design, x=x, w=w, y=y)
 
     def reading(self, lanes: int) -> int:
         """Cycles from a step until its slice of ``x`` is there."""
@@ -120,25 +145,30 @@ class Matvec(UnitParams):
 
     def summed(self, lanes: int) -> int:
         """Cycles from a step to its sums."""
+        if self.turned:
+            return self.summing.stages(lanes)
         if self.of_floats:
             return self.reading(lanes) + self.summing.stages_at_once(lanes)
         tree = (lanes - 1).bit_length() if self.transposed else 0
         return self.reading(lanes) + stages.MULTIPLIER + tree + 1
 
     def delay(self, lanes: int) -> int:
-        """Cycles from a step to its sums, of transposed tiles to those of all lanes."""
-        return self.summed(lanes) + self.transposed
+        """Cycles from a step to its sums, where it has one sum to those of all lanes."""
+        return self.summed(lanes) + (self.transposed or self.turned)
 
     def rams(self, unit: Unit, design: Design) -> list[Ram]:
         """A row of ``x`` and a row of sums, where there are memories for them."""
         lanes, (width, rows) = design.lanes, self.sums(design.lanes)
         row = Ram(lanes * self.summing.element.bits, self.slices(lanes)[0])
         sums = Ram(width * self.summing.bits, rows)
-        return [*self.keeps_row(lanes) * [row], *(rows > SHALLOW) * [sums]]
+        deep = rows > SHALLOW and not self.turned
+        return [*self.keeps_row(lanes) * [row], *deep * [sums]]
 
     def memory_bits(self, unit: Unit, design: Design) -> int:
         """Bits of these, also of sums in LUT RAM."""
         width, rows = self.sums(design.lanes)
+        if self.turned:
+            return super().memory_bits(unit, design) + rows * self.summing.state_bits
         small = width * rows * self.summing.bits if IN_REGISTERS < rows <= SHALLOW else 0
         return super().memory_bits(unit, design) + small
 
@@ -149,7 +179,9 @@ class Matvec(UnitParams):
     def parts(self, unit: Unit, extents: Mapping[str, Extents]) -> list[Part]:
         """One, which sends nothing of a row before the tile of w is there, or its first rows."""
         x, w, y = unit.inputs["x"], unit.inputs["w"], unit.outputs["y"]
-        slices, beats = extents[x][0].bound, extents[w][0].bound * extents[w][1].bound
+        turn = extents[w][0].bound  # beats of w for one of x
+        if not (self.turned or (self.dynamic and not self.transposed)):
+            turn = math.ceil(turn * extents[w][1].bound / extents[x][0].bound)
 
         def follow(paces: Paces) -> Paces:
             known = [paces[c].moved(TILE_LEVELS, 0) for c in (x, w) if c in paces]
@@ -159,4 +191,4 @@ class Matvec(UnitParams):
             return {y: replace(main, opened=False, prompt=False, replayed="")}
 
         meets = dict.fromkeys((x, w), TILE_LEVELS)
-        return [Part((x, w), (y,), follow, meets=meets, turn=math.ceil(beats / slices))]
+        return [Part((x, w), (y,), follow, meets=meets, turn=int(turn))]

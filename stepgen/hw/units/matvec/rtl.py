@@ -7,6 +7,7 @@ from amaranth.lib import data
 
 from ....ir.wire import BARE, TILE_LEVELS, VALUE
 from ...arithmetic.circuits.one_sum import FloatSum
+from ...arithmetic.circuits.sums import FloatSums
 from ...matrix import Dot, RowSums
 from ...primitives import BlockRam, counter, delayed
 from ...unit import UnitCore
@@ -26,6 +27,8 @@ class Step:
         Of the tile; of the beat.
     first : Value
         Whether its sums start.
+    last : Value
+        Whether its slice of x is the row's last.
     """
 
     takes: Value
@@ -34,6 +37,7 @@ class Step:
     first_row: Value
     ends_row: Value
     first: Value
+    last: Value
 
 
 class MatvecCore(UnitCore):
@@ -44,8 +48,9 @@ class MatvecCore(UnitCore):
     beat of x stays at the head of its FIFO for L rows of w. Where w is [N, K] they multiply it by
     the slice of x for the same K, which with the first row of w is written to a memory and read
     from then on, and add up to one sum. L of these leave as a beat, or each by itself where N is
-    dynamic. Products of bf16 are added in slices of K, as in the matrix unit, so only tiles [N, K]
-    stream through.
+    dynamic. Products of bf16 are added in slices of K, as in the matrix unit. So a tile [K, N] of
+    them comes turned: a slice along K for each column. A slice of x then stays for N beats, and the
+    sums of a row are kept.
 
     Parameters
     ----------
@@ -55,7 +60,7 @@ class MatvecCore(UnitCore):
     -----
     A beat of w per cycle. From the step to its payload: 4 cycles, transposed 9 and one per level of
     the adder tree, 4 less where K is one slice; of floats 23 and two per level.
-    Resources: ``benchmarks/RESULTS.md``, d and u1.
+    Resources: ``benchmarks/RESULTS.md``, d, u1 and u3.
     """
 
     def elaborate(self, platform):
@@ -69,11 +74,14 @@ class MatvecCore(UnitCore):
         fire, takes = Signal(), Signal()
         place, ends_row = counter(m, takes, beats)
         if params.dynamic:
-            last_row = w.stop >= TILE_LEVELS
+            last_row = (w.stop if params.transposed else stop) >= TILE_LEVELS
         else:
             _, last_row = counter(m, takes & ends_row, rows)
         first_row = Signal(init=1)
-        lane, ends_lanes = self._lane(m, takes & ends_row, last_row)
+        if params.turned:
+            lane, ends_lanes = self._lane(m, takes, ends_row)
+        else:
+            lane, ends_lanes = self._lane(m, takes & ends_row, last_row)
         with m.If(takes & ends_row):
             m.d.sync += first_row.eq(last_row)
         ends = ends_row & last_row
@@ -84,6 +92,8 @@ class MatvecCore(UnitCore):
             _, sent_all = counter(m, fire & none, params.slices(self.design.lanes)[1])
         if params.transposed:
             sends, taken = ends_row & ends_lanes, Mux(first_row, ~ends_row | last_row, ends)
+        elif params.turned:
+            sends, taken = last_row & complete & ends_lanes, ends_row
         else:
             sends, taken = last_row & complete, ends_row & ends_lanes
         passes = Mux(none, sent_all, 1)
@@ -103,12 +113,13 @@ class MatvecCore(UnitCore):
                 m.d.sync += fresh.eq(complete)
         total = self.channels["y"].delay
         blank = delayed(m, fire & ~is_value, total - 1)
-        first = first_row & fresh
+        first, last = first_row & fresh, last_row
         if params.transposed:
-            first = Signal(init=1)
+            first, last = Signal(init=1), ends_row
             with m.If(takes):
                 m.d.sync += first.eq(ends_row)
-        sums = self._sums(m, Step(takes, place, lane, first_row, ends_row, first), blank)
+        step = Step(takes, place, lane, first_row, ends_row, first, last)
+        sums = self._sums(m, step, blank)
         y_kind, y_stop, y_low, zero = (
             delayed(m, value, total, reset_less=True)
             for value in (
@@ -129,7 +140,7 @@ class MatvecCore(UnitCore):
         ]
 
         # A beat of x is checked as it leaves, but that which stays is with the first row of w.
-        leaves, is_last = ends_row & ends_lanes, last_row
+        leaves, is_last = taken, last_row
         if params.transposed:
             leaves, is_last = first_row, ends_row
         wrong_x = leaves & (((stop >= TILE_LEVELS) != is_last) | (stop == 1))
@@ -147,8 +158,12 @@ class MatvecCore(UnitCore):
         return m
 
     def _lane(self, m, step, last):
-        """The number of a row of w modulo L, and whether it is the last of L or of the tile."""
-        lanes = self.params.sent(self.design.lanes)
+        """The number of a row of w modulo L, and whether it is the last of L or of the tile.
+
+        Of a beat of its row, if the tile is turned.
+        """
+        params = self.params
+        lanes = (params.sent if params.transposed else params.taken)(self.design.lanes)
         if lanes == 1:
             return Const(0, 1), Const(1, 1)
         lane, full = Signal(range(lanes)), Signal()
@@ -160,19 +175,20 @@ class MatvecCore(UnitCore):
     def _sums(self, m, step, blank):
         """The data of ``y``, zeros after `blank`."""
         lanes, wide = self.design.lanes, self.params.summing.to.bits
-        if not self.params.transposed:
+        params = self.params
+        if not (params.transposed or params.turned):
             factors = self.x.payload.data.word_select(step.lane, self._bits), self.w.payload.data
             sums = self._integers(m, step, *factors, blank)
             return Cat(_extended(sums[n], wide) for n in range(lanes))
         x, w = self._slices(m, step)
-        if self.params.of_floats:
+        if params.of_floats:
             sum_ = self._floats(m, step, x, w)
         else:
             sum_ = self._integers(m, step, x, w, 0)[0]
-        summed, collected = self.params.summed(lanes), []
-        ends = delayed(m, step.takes & step.ends_row, summed)
+        summed, collected = params.summed(lanes), []
+        ends = delayed(m, step.takes if params.turned else step.takes & step.ends_row, summed)
         lane = delayed(m, step.lane, summed, reset_less=True)
-        for n in range(self.params.sent(lanes)):
+        for n in range(params.sent(lanes)):
             kept = Signal.like(sum_, name=f"sum_{n}", reset_less=True)
             with m.If(ends & (lane == n)):
                 m.d.sync += kept.eq(sum_)
@@ -212,7 +228,14 @@ class MatvecCore(UnitCore):
         """The sum of products of bf16."""
         params, lanes = self.params, self.design.lanes
         reading = params.reading(lanes)
-        m.submodules.sum = sum_ = FloatSum(params.summing, lanes)
+        if params.turned:
+            sum_ = FloatSums(params.summing, lanes, params.n)
+            m.d.comb += sum_.index.eq(step.place)
+            if params.summing.starts:
+                m.d.comb += sum_.start.eq(params.start)
+        else:
+            sum_ = FloatSum(params.summing, lanes)
+        m.submodules.sum = sum_
         m.d.comb += [
             sum_.x.as_value().eq(x),
             sum_.w.as_value().eq(w),
@@ -235,10 +258,10 @@ class MatvecCore(UnitCore):
             ]
             x, w = row.r_data, delayed(m, w, reading, reset_less=True)
         used = params.k % lanes * bits
-        if not used:
+        if not used or (params.turned and params.dynamic):
             return x, w
-        ends = delayed(m, step.ends_row, reading, reset_less=True)
-        return [Cat(v[:used], Mux(ends, 0, v[used:])) for v in (x, w)]
+        last = delayed(m, step.last, reading, reset_less=True)
+        return [Cat(v[:used], Mux(last, 0, v[used:])) for v in (x, w)]
 
 
 def _extended(value, bits):
