@@ -238,6 +238,13 @@ CASES = (
     ),
     Case("product of a row, int8, transposed", "matvec", _product(sg.int8)),
     Case("product of a row and keys, int8", "matvec", _product(sg.int8, dynamic=True)),
+    Case(
+        "product of a row and values, int8",
+        "matvec",
+        _product(sg.int8, transpose=False, dynamic=True),
+    ),
+    Case("product of a row, bf16", "matvec", _product(sg.bf16, transpose=False)),
+    Case("its weights, turned", "turn_slices", _product(sg.bf16, transpose=False)),
     Case("product of a row, bf16, transposed", "matvec", _product(sg.bf16)),
     Case("product of a row and keys, bf16", "matvec", _product(sg.bf16, dynamic=True)),
     Case("matrix unit, f32, tiles 64 x 64", "matmul", _product(sg.f32, rows=8)),

@@ -99,9 +99,8 @@ def _slices(
     assert isinstance(tile, Tile)
     if port == "w":
         turn = TurnSlices(params.n, tile.element.bits)
-        turned = to.link(
-            node, turn.kind, stream, turn.turned(dims, to.lanes), delay=turn.delay(to.lanes)
-        )
+        beats, delay = turn.turned(dims, to.lanes), turn.delay(to.lanes)
+        turned = to.link(node, turn.kind, stream, beats, delay=delay, lanes=to.lanes)
         to.unit(f"{node.name}_{turn.kind}", turn, x=channel, y=turned)
         return turned
     if not params.dynamic:

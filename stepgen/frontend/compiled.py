@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..compile.lower import lower as circuit_of
-from ..functions.products import Matmul
+from ..functions.products import Matmul, MatmulAdd
 from ..hw.design.table import Design, Unit
+from ..hw.units.matvec.params import Matvec
 from ..ir.arguments import checked
 from ..ir.dtypes import Tile
 from ..ir.errors import StepError
@@ -312,10 +313,11 @@ class _Maker:
         yield from self.made.reasons.get(op.name, ())
         for node in nodes:
             function = node.attrs.get("fn")
-            if not isinstance(function, Matmul):
+            if not isinstance(function, Matmul | MatmulAdd):
                 continue
             tiles = [s.dtype for s in node.inputs[:2] if isinstance(s.dtype, Tile)]
             rows, cols = tiles[1].dims
-            why = function.kept_because(tiles)
-            unit = "matrix unit" if why else "matvec"
-            yield f"{unit} for weights of {rows} x {cols}: {why or 'one row'}"
+            why, unit = function.kept_because(tiles), "matrix unit"
+            if any(u.origin == node.name and u.kind == Matvec.kind for u in self.design.units):
+                why, unit = "one row", "matvec"
+            yield f"{unit} for weights of {rows} x {cols}: {why or 'sums over several tiles'}"

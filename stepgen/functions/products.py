@@ -55,7 +55,10 @@ class _Product(Mapped, abstract=True):
         if x.element not in FACTORS:
             call.fail(f"{self} multiplies {', '.join(map(str, FACTORS))}, not {x}")
         if x.element != weight.element:
-            call.fail(f"{self} needs tiles of one element type, not {x} and {weight}")
+            call.fail(
+                f"{self} needs tiles of one element type, not {x} and {weight}: "
+                "sg.fn.convert makes one of the other"
+            )
         inner, cols = weight.dims[::-1] if self.transpose else weight.dims
         if not x.cols.same(inner):
             call.fail(
@@ -142,6 +145,25 @@ class _Product(Mapped, abstract=True):
                     f"{self.most}"
                 )
 
+    def kept_because(self, tiles: Sequence[Tile]) -> str:
+        """Why a circuit keeps tiles of weights; empty where they stream past one row."""
+        x = tiles[0]
+        if x.rows != 1:
+            return f"{x.rows} rows share a tile"
+        if x.element == f32:
+            return "f32"
+        rows, cols = tiles[1].dims
+        if cols.static is None or not (rows.static is not None or self._streams(rows)):
+            return "their size is dynamic"
+        if x.element == bf16 and not self.transpose and cols.static < FEEDBACK:
+            return f"bf16 of fewer than {FEEDBACK} columns"
+        return ""
+
+    def _streams(self, rows: Dim) -> bool:
+        """Whether tiles of so many rows stream through, which their bound alone limits."""
+        limited = rows.bound is not None and (self.most is None or self.most >= rows.bound)
+        return limited and (self.transpose or not rows.may_be_empty)
+
     def keeps_rows(self, operand: int) -> bool:
         """Not those of weights, which are summed over, or become columns."""
         return operand != 1
@@ -196,6 +218,10 @@ class MatmulAdd(_Product):
         """A product from accumulators at the row."""
         state = np.repeat(start, x.shape[0], axis=0)
         return self.done(self.more(at, state, x, weight))
+
+    def kept_because(self, tiles: Sequence[Tile]) -> str:
+        """As for other products; in the unit that weights stream through sums start at zero."""
+        return super().kept_because(tiles) or "sums start at a row, such as a bias"
 
     def unit(
         self, lanes: int, tiles: Sequence[Tile], without_stops: Sequence[bool]
@@ -277,25 +303,6 @@ class Matmul(_Product, Running):
         return matvec.Matvec(
             k, n, of.name, stops=stops, transposed=by, dynamic=dynamic, turned=turned
         )
-
-    def kept_because(self, tiles: Sequence[Tile]) -> str:
-        """Why a circuit keeps tiles of weights; empty where they stream past one row."""
-        x = tiles[0]
-        if x.rows != 1:
-            return f"{x.rows} rows share a tile"
-        if x.element == f32:
-            return "f32"
-        rows, cols = tiles[1].dims
-        if cols.static is None or not (rows.static is not None or self._streams(rows)):
-            return "their size is dynamic"
-        if x.element == bf16 and not self.transpose and cols.static < FEEDBACK:
-            return f"bf16 of fewer than {FEEDBACK} columns"
-        return ""
-
-    def _streams(self, rows: Dim) -> bool:
-        """Whether tiles of so many rows stream through, which their bound alone limits."""
-        limited = rows.bound is not None and (self.most is None or self.most >= rows.bound)
-        return limited and (self.transpose or not rows.may_be_empty)
 
     def fold_unit(self, lanes: int, streams: Sequence[Stream], rank: int) -> UnitParams | None:
         """The unit that keeps the sums of a chunk: of one row, or the matrix unit for floats.

@@ -470,8 +470,8 @@ class Functions:
         is rounded once (`stepgen.semantics.sums`), in Scan each time that it is sent; that of f32
         products is a tree over the lanes of a slice, then slices in increasing k; its circuit is large.
 
-        In a circuit weights stream through where ``x`` has one row, bf16 if they are transposed; so do
-        those of any number of rows, such as the keys of a cache. Tiles of other weights are kept.
+        In a circuit weights stream through where ``x`` has one row, also those of any number of rows,
+        such as the keys and values of a cache. Tiles of other weights are kept.
 
         Parameters
         ----------

@@ -208,8 +208,11 @@ def test_a_beat_of_weights_is_taken_in_every_cycle(k_slices, n_slices, transpose
 
 
 @pytest.mark.parametrize("lanes", [1, 4, pytest.param(8, marks=pytest.mark.slow)])
-def test_keys_of_any_number_stream_through(lanes):
-    """Those of a cache, which a query is multiplied by: within one beat, and in several."""
+def test_keys_and_values_of_any_number_stream_through(lanes):
+    """Those of a cache, which a query is multiplied by: within one beat, and in several.
+
+    Rows of values and weights of keys are of any number too.
+    """
     g, rng, keys = sg.Graph("scores"), np.random.default_rng(lanes), [2, 7, 1, 4]
     length = sg.ragged("T", bound=7, positive=True)
     inputs, wide = {}, {"few": (sg.int8, 3), "many": (sg.bf16, 13)}
@@ -219,11 +222,16 @@ def test_keys_of_any_number_stream_through(lanes):
         g.output(q.map(sg.fn.matmul(transpose=True), tiles), name)
         inputs[q.node.name] = rng.integers(-100, 100, (len(keys), 1, k))
         inputs[tiles.node.name] = [rng.integers(-100, 100, (n, k)) for n in keys]
-    stalls = Stalls(lanes, {"q_few": 0.5, "k_many": 0.4, "few": 0.3, "many": 0.6})
+        p = g.input(f"p_{name}", sg.Tile(1, length, element), (len(keys),))
+        tiles = g.input(f"v_{name}", sg.Tile(length, k + 2, element), (len(keys),))
+        g.output(p.map(sg.fn.matmul(), tiles), f"sum_{name}")
+        inputs[p.node.name] = [rng.integers(-100, 100, (1, n)) for n in keys]
+        inputs[tiles.node.name] = [rng.integers(-100, 100, (n, k + 2)) for n in keys]
+    stalls = Stalls(lanes, {"q_few": 0.5, "k_many": 0.4, "few": 0.3, "many": 0.6, "v_few": 0.4})
     run = Experiment(g, inputs, lanes=lanes, stalls=stalls)
     assert all(u.params.dynamic for u, _ in run.design.rows_of(Matvec))
-    assert len([*run.design.of_kind(Matvec)]) == len(wide)
-    due = {name: run.reference.beats(name, lanes) for name in wide}
+    assert len([*run.design.of_kind(Matvec)]) == 2 * len(wide)
+    due = {name: run.reference.beats(name, lanes) for name in g.outputs}
     check(run.design, run.beats, due, stalls, aborts=[15])
 
 

@@ -176,7 +176,8 @@ MISTAKES: list[tuple[Callable[[], object], str]] = [
     # element types
     (
         lambda: _two(lambda x, y: x.map(fn.matmul(), y), (4,), (4,), sg.int8[1, 8], sg.bf16[8, 8]),
-        "map: matmul(transpose=False) needs tiles of one element type, not int8 1x8 and bf16 8x8",
+        "map: matmul(transpose=False) needs tiles of one element type, not int8 1x8 and bf16 8x8: "
+        "sg.fn.convert makes one of the other",
     ),
     (
         lambda: _x(_g(), 4).map(fn.exp()),

@@ -31,6 +31,7 @@ from stepgen.hw.units.running_max.params import RunningMax
 from stepgen.hw.units.shift_cols.params import ShiftCols
 from stepgen.hw.units.split_lanes.params import SplitLanes
 from stepgen.hw.units.top_k.params import TopK
+from stepgen.hw.units.turn_slices.params import TurnSlices
 
 
 def one_operand(draw: Draw) -> Case:
@@ -134,6 +135,45 @@ def matvec_transposed(draw: Draw) -> Case:
 
 def matvec_folded(draw: Draw) -> Case:
     return matvec(draw, folds=True)
+
+
+def matvec_of_any_rows(draw: Draw) -> Case:
+    """Rows of one to three elements, which come one by one, and tiles of as many rows."""
+    dims = (OUTER, OUTER)
+    sizes = draw.nested(dims, lambda: draw.one(ROWS[1:]))
+
+    def each(leaf):
+        return [[leaf(n) for n in group] for group in sizes]
+
+    beats = blank_lanes(to_beats(each(lambda n: [[np.ones(1)] * n]), 3), 1)
+    x = beats, extents(max(ROWS), *dims, (1,))
+    w = to_beats(each(lambda n: draw.tile(n, 2)), 3), extents(2, *dims, ROWS[1:])
+    params = Matvec(k=max(ROWS), n=4, element="int8", stops=True, dynamic=True)
+    y = {"y": extents(2, *dims, (1,))}
+    return replace(alone(params, {"x": x, "w": w}, y, wide="y"), by_tile={"x": 2, "w": 2})
+
+
+def matvec_turned(draw: Draw) -> Case:
+    """Rows of two slices, and tiles of two columns each."""
+    dims = (OUTER, OUTER)
+    outer = draw.nested(dims, lambda: None)
+
+    def each(leaf):
+        return [[leaf() for _ in group] for group in outer]
+
+    x = to_beats(each(lambda: draw.tile(1, 2)), 3), extents(2, *dims, (1,))
+    w = to_beats(each(lambda: draw.tile(2, 4)), 3), extents(4, *dims, (2,))
+    params = Matvec(k=4, n=4, element="bf16", stops=True, turned=True)
+    y = {"y": extents(2, *dims, (1,))}
+    case = alone(params, {"x": x, "w": w}, y, wide="y", formats=dict.fromkeys("xw", (LANES, 16)))
+    return replace(case, by_tile={"x": 2, "w": 2})
+
+
+def turn_slices(draw: Draw) -> Case:
+    """Rows of one beat, whose columns are two."""
+    x = tiles(draw, OUTER, OUTER, rows=ROWS[1:], slices=1)
+    params = TurnSlices(columns=LANES, bits=8)
+    return alone(params, {"x": x}, {"y": params.turned(x[1], LANES)})
 
 
 def join_lanes(draw: Draw) -> Case:
