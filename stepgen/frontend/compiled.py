@@ -10,7 +10,6 @@ from typing import Any
 from ..compile.lower import lower as circuit_of
 from ..functions.products import Matmul, MatmulAdd
 from ..hw.design.table import Design, Unit
-from ..hw.units.matvec.params import Matvec
 from ..ir.arguments import checked
 from ..ir.dtypes import Tile
 from ..ir.errors import StepError
@@ -318,6 +317,6 @@ class _Maker:
             tiles = [s.dtype for s in node.inputs[:2] if isinstance(s.dtype, Tile)]
             rows, cols = tiles[1].dims
             why, unit = function.kept_because(tiles), "matrix unit"
-            if any(u.origin == node.name and u.kind == Matvec.kind for u in self.design.units):
+            if any(u.origin == node.name and u.kind == "matvec" for u in self.design.units):
                 why, unit = "one row", "matvec"
             yield f"{unit} for weights of {rows} x {cols}: {why or 'sums over several tiles'}"

@@ -9,7 +9,6 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from stepgen.functions.bases import Running
-from stepgen.hw.arithmetic.sums import FEEDBACK
 from stepgen.hw.design.params import UnitParams
 from stepgen.hw.units.matmul import params as matmul
 from stepgen.hw.units.matvec import params as matvec
@@ -155,8 +154,8 @@ class _Product(Mapped, abstract=True):
         rows, cols = tiles[1].dims
         if cols.static is None or not (rows.static is not None or self._streams(rows)):
             return "their size is dynamic"
-        if x.element == bf16 and not self.transpose and cols.static < FEEDBACK:
-            return f"bf16 of fewer than {FEEDBACK} columns"
+        if x.element == bf16 and not self.transpose and cols.static < matvec.LEAST_TURNED:
+            return f"bf16 of fewer than {matvec.LEAST_TURNED} columns"
         return ""
 
     def _streams(self, rows: Dim) -> bool:

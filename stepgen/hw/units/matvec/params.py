@@ -20,6 +20,8 @@ from ...design.table import Design, Unit
 
 SPREAD = 2
 """From a slice of x to its read address: one cycle longer than to its write address."""
+LEAST_TURNED = FEEDBACK
+"""Least columns of tiles that are turned: each sum steps again after so many cycles."""
 IN_REGISTERS = 2
 """Most slices of sums without a memory."""
 
@@ -122,8 +124,8 @@ class Matvec(UnitParams):
                 f"tiles of {self.element} must be transposed or turned: slices of K are summed up "
                 "at once"
             )
-        if self.turned and (self.transposed or not self.of_floats or self.n < FEEDBACK):
-            return f"only tiles of bf16, of at least {FEEDBACK} columns, are turned"
+        if self.turned and (self.transposed or not self.of_floats or self.n < LEAST_TURNED):
+            return f"only tiles of bf16, of at least {LEAST_TURNED} columns, are turned"
         if rank is None or rank < TILE_LEVELS + self.folds:
             return f"the rank of x must be at least {TILE_LEVELS + self.folds}, not {rank}"
         if self.folds and (self.transposed or not self.stops):
