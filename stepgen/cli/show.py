@@ -43,6 +43,11 @@ if TYPE_CHECKING:
     is_flag=True,
     help="Print the iterative tensor type of each stream: the order of its tiles.",
 )
+@click.option(
+    "--start-times",
+    is_flag=True,
+    help="Run the cycle model: depths of FIFOs as derived, beside those by a schedule of units.",
+)
 @click.option("--all", "every", is_flag=True, help="Draw each of several branches that are alike.")
 @json_option
 def command(
@@ -54,12 +59,16 @@ def command(
     svg: Path | None,
     dot: Path | None,
     itensor: bool,
+    start_times: bool,
     every: bool,
     json: bool,
 ) -> None:
     """Print operators with their types, or the circuit's units, channels and estimated cost.
 
     With --itensor: in which order each stream brings the tiles of a tensor, where it is known.
+
+    With --start-times: FIFOs whose depth by a linear program is another than the derived one, and
+    how the run on the inputs, drawn ones by default, ends with each.
 
     With --svg or --dot they are drawn instead, with --design the units and channels; of branches
     that are alike, such as experts, one is drawn, with their number.
@@ -68,7 +77,7 @@ def command(
     in the caches as --set cache=N says, and the least cycles of a circuit. With --set element=bf16,
     or another parameter of its program: the operators of that. With --compiled: units.
     """
-    if not design and not compiled:
+    if not design and not compiled and not start_times:
         check_unused("is for the circuit: add --design", hardware)
     drawn = svg is not None or dot is not None
     if drawn and compiled:
@@ -77,6 +86,8 @@ def command(
         raise StepError("--design prints all units and --compiled those of operations: leave one")
     if itensor and (design or compiled or drawn):
         raise StepError("--itensor prints the orders of streams: leave out what prints or draws")
+    if start_times and (itensor or design or compiled or drawn):
+        raise StepError("--start-times prints depths of FIFOs: leave out what else prints or draws")
     if not drawn:
         check_unused("is for drawings: add --svg or --dot", "every")
     if compiled:
@@ -84,15 +95,17 @@ def command(
         return
     named, made = program.named(), None
     lowered = program.routing or program.lengths or program.transforms
-    if not (design or drawn or itensor or lowered):
+    if not (design or drawn or itensor or start_times or lowered):
         model, settings, made = named.model()
         if model is not None and {*settings} <= {"cache"}:
             models.show(program, model, settings, json=json)
             return
-    loaded = named.load(draw=False, tensors=False, made=made)
+    loaded = named.load(draw=start_times, tensors=start_times, made=made)
     program.tell_outdated(loaded)
     if drawn:
         _draw(_picture(loaded, hardware, design=design, every=every), svg, dot, json=json)
+    elif start_times:
+        _depths(loaded, hardware, json=json)
     elif itensor:
         _orders(loaded.graph, json=json)
     elif design:
@@ -171,6 +184,22 @@ def _orders(graph: Graph, *, json: bool) -> None:
     width, data = (max((len(row[i]) for row in found), default=0) for i in (0, 1))
     for stream, of, order, why in found:
         print(f"{stream:{width}}  {of:{data}}  {order or f'not known: {why}'}")
+
+
+def _depths(loaded: Program, hardware: HardwareOptions, *, json: bool) -> None:
+    """Print depths by start times beside the derived ones, and how a run ends with each."""
+    from stepgen.cosim.scheduled import scheduled
+    from stepgen.report import console
+    from stepgen.report import scheduled as report
+    from stepgen.tools import waiting
+
+    with waiting.progress(quiet=json) as progress:
+        progress("predicting", 0)
+        found = scheduled(hardware.circuit().experiment(loaded))
+    if json:
+        show_json(report.document(found))
+    else:
+        console.show(*report.tables(found))
 
 
 def _design(table: Design, *, json: bool) -> None:

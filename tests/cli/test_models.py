@@ -259,6 +259,7 @@ def test_a_text_is_tested_on_one_memory(stepgen, here) -> None:
         ("time mlp.stepgen --lengths far.npy", "has no attention, whose caches --lengths fills"),
         ("show p.py:layer --compiled", "--compiled is for models"),
         ("show m.stepgen --compiled --svg x.svg", "--compiled prints units, and --svg and --dot"),
+        ("show m.stepgen --start-times --itensor", "--start-times prints depths of FIFOs: leave"),
         ("show m.stepgen --compiled --design", "--compiled those of operations: leave one"),
         ("show m.stepgen --compiled --dim T=3", "--dim can't be given with --compiled"),
         ("show m.stepgen --compiled --set rows=2", "one token of a request, so rows must be 1"),
