@@ -23,6 +23,7 @@ from .kinds.linear import Linear
 from .kinds.map import Map
 from .kinds.norm import Norm
 from .kinds.rope import Rope
+from .kinds.scaled_linear import ScaledLinear
 from .kinds.split import Split
 from .model import Model, Op
 from .passes.dead import drop_dead
@@ -177,6 +178,20 @@ class Builder:
         """``x @ weight + bias``, of a weight [in, out], or [out, in] if it is transposed."""
         kind = Linear(transposed)
         return self.add(kind, x, weights={"weight": weight, "bias": bias}, name=name)
+
+    def scaled_linear(
+        self,
+        x: Handle,
+        weight: Any,
+        scale: Any,
+        bias: Any = None,
+        *,
+        bits: int = 8,
+        name: str = "",
+    ) -> Handle:
+        """``x @ (scale * weight) + bias``: weight [in, out] of int8, scale [groups, out]."""
+        weights = {"weight": weight, "scale": scale, "bias": bias}
+        return self.add(ScaledLinear(bits), x, weights=weights, name=name)
 
     def norm(
         self,

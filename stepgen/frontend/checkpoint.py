@@ -5,12 +5,14 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, NoReturn, TypeVar
 
 from ..ir.arguments import Unfit, fit, shown
 from ..ir.errors import StepError
 from ..ir.records import parsed
+from . import narrow
 from .kind import shape_text
+from .narrow import Narrow
 from .tensors import TensorFile
 from .weight import Weight
 
@@ -105,6 +107,10 @@ class Source(ABC):
     def take(self, name: str, *shape: int) -> Weight:
         """One weight."""
 
+    def narrow(self, name: str, cols: int, rows: int) -> Narrow | None:
+        """A weight [cols, rows] as integers with scales, if it is stored so."""
+        return None
+
     def maybe(self, name: str, *shape: int) -> Weight | None:
         """One weight, if it is there."""
         return self.take(name, *shape) if self.has(name) else None
@@ -128,6 +134,8 @@ class Checkpoint(Source):
         if not (folder / CONFIG).is_file():
             raise StepError(f"{folder} is no checkpoint: it has no {CONFIG}")
         self.config = config_of(folder / CONFIG)
+        told = self.config.table(narrow.CONFIG)
+        self.quantization = narrow.Quantization(told, self.config.place) if told else None
         self.tensors = _tensors(folder)
         self.used: set[str] = set()
         self._check_elements()
@@ -136,31 +144,59 @@ class Checkpoint(Source):
         said = self.config.data.get("dtype") or self.config.data.get("torch_dtype")
         want = _DTYPES.get(str(said))
         for name, weight in self.tensors.items():
+            beside = name.endswith((*narrow.ENDINGS, *narrow.UNKNOWN))
+            if self.quantization and (beside or self._stored_narrow(name)):
+                continue
             if want is not None and weight.element not in (want, "int32"):
                 raise StepError(
                     f"{self.config.place} says {said}, but {name} has numbers of {weight.element}"
                 )
 
+    def _stored_narrow(self, name: str) -> bool:
+        return self.quantization is not None and f"{name}_scale" in self.tensors
+
     def has(self, name: str) -> bool:
         """Whether there is such a weight."""
-        return name in self.tensors
+        return name in self.tensors or self._stored_narrow(name)
+
+    def narrow(self, name: str, cols: int, rows: int) -> Narrow | None:
+        """A weight [cols, rows] as integers with scales, if it is stored so.
+
+        Raises
+        ------
+        StepError
+            If it can't be imported.
+        """
+        if self.quantization is None or not self._stored_narrow(name):
+            return None
+        found = self.quantization.narrow(self.tensors, name, cols, rows)
+        if found.weight.shape != (rows, cols):
+            self._misfit(name, found.weight.shape[::-1], (cols, rows))
+        self.used |= {name, *(f"{name}{ending}" for ending in narrow.ENDINGS)}
+        return found
+
+    def _misfit(self, name: str, found: tuple[int, ...], wanted: tuple[int, ...]) -> NoReturn:
+        raise StepError(
+            f"{self.folder}: {name} is of {shape_text(found)}, but by {CONFIG} it is of "
+            f"{shape_text(wanted)}"
+        )
 
     def take(self, name: str, *shape: int) -> Weight:
-        """One weight.
+        """One weight; of one that is stored as integers with scales, real numbers.
 
         Raises
         ------
         StepError
             If there is none, or it has another shape than follows from the config.
         """
+        stored = self.narrow(name, shape[0], shape[1]) if len(shape) == 2 else None
+        if stored is not None:
+            return stored.real
         if name not in self.tensors:
             raise StepError(f"{self.folder} lacks the weight {name}")
         found = self.tensors[name]
         if found.shape != shape:
-            raise StepError(
-                f"{self.folder}: {name} is of {shape_text(found.shape)}, but by {CONFIG} it is of "
-                f"{shape_text(shape)}"
-            )
+            self._misfit(name, found.shape, shape)
         self.used.add(name)
         return found
 
@@ -187,12 +223,9 @@ def config_of(path: Path) -> Config:
     Raises
     ------
     StepError
-        If it can't be read, or says that weights are quantized.
+        If it can't be read.
     """
-    data = _read(path)
-    if data.get("quantization_config"):
-        raise StepError(f"{path}: its weights are quantized, which can't be imported")
-    return Config(data, str(path))
+    return Config(_read(path), str(path))
 
 
 def _read(path: Path) -> dict[str, Any]:

@@ -59,6 +59,9 @@ class Family(ABC):
     def head(self, x: Handle, table: str, vocabulary: int, width: int, name: str) -> Handle:
         """The logits: by the embedding's table if the head is tied to it."""
         tied = self.config.take("tie_word_embeddings", bool, self.tied)
+        stored = None if tied else self.source.narrow("lm_head.weight", vocabulary, width)
+        if stored is not None:
+            return self.b.scaled_linear(x, stored.weight, stored.scale, bits=stored.bits, name=name)
         own = self.source.maybe("lm_head.weight", vocabulary, width)
         weight = table if tied or own is None else own
         return self.b.linear(x, weight, transposed=True, name=name)

@@ -50,6 +50,10 @@ class Llama(Family):
     def linear(self, x: Handle, name: str, rows: int, cols: int) -> Handle:
         """A linear with the weights of this name, and its bias if there is one."""
         bias = self.source.maybe(self.b.path(f"{name}.bias"), cols)
+        stored = self.source.narrow(self.b.path(f"{name}.weight"), cols, rows)
+        if stored is not None:
+            given = (stored.weight, stored.scale, bias)
+            return self.b.scaled_linear(x, *given, bits=stored.bits, name=name)
         return self.b.linear(x, self.take(f"{name}.weight", cols, rows).T, bias, name=name)
 
     def weight_of_norm(self, name: str, width: int) -> Weight:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ..kinds.linear import Linear
+from ..kinds.scaled_linear import ScaledLinear
 from ..kinds.split import Split
 from ..model import Model, Op
 from ..weight import Weight, joined
@@ -18,14 +19,14 @@ def split_linears(model: Model) -> Model:
 
 def _split(body: Body) -> None:
     for op in [*body.ops]:
-        cuts = body.only(op.name, Split) if isinstance(op.kind, Linear) else None
+        cuts = body.only(op.name, Split) if isinstance(op.kind, Linear | ScaledLinear) else None
         if cuts is None or not body.alone(op):
             continue
         for cut in cuts:
             assert isinstance(cut.kind, Split)
-            assert isinstance(op.kind, Linear)
+            turned = isinstance(op.kind, Linear) and op.kind.transposed
             made = {
-                role: _columns(weight, cut.kind, op.kind.transposed and role == "weight")
+                role: _columns(weight, cut.kind, turned and role == "weight")
                 for role, weight in body.of(op).items()
             }
             part = replace(op, name=cut.name, weights={}, path=cut.path or op.path)

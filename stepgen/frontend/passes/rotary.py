@@ -11,9 +11,12 @@ from ..kinds.heads import Heads
 from ..kinds.linear import Linear
 from ..kinds.norm import Norm
 from ..kinds.rope import Rope
+from ..kinds.scaled_linear import ScaledLinear
 from ..model import Model, Op
 from ..weight import Weight
 from .bodies import Body, rewritten
+
+LINEARS = (Linear, ScaledLinear)
 
 
 def pair_columns(model: Model) -> Model:
@@ -47,10 +50,10 @@ def _chain(body: Body, name: str) -> list[Op] | None:
     if readers is None or len(readers) != 1:
         return None
     chain = [rope]
-    while not isinstance(chain[-1].kind, Linear):
+    while not isinstance(chain[-1].kind, LINEARS):
         above = body.maker(chain[-1].inputs[0])
         fits = above is not None and body.only(above.name, Rope, Norm, Heads) == [chain[-1]]
-        if above is None or not fits or not isinstance(above.kind, Norm | Heads | Linear):
+        if above is None or not fits or not isinstance(above.kind, (Norm, Heads, *LINEARS)):
             return None
         if not body.alone(above):
             return None
