@@ -107,7 +107,10 @@ LLAMA = hf.config("llama")
         ({"partial_rotary_factor": 0.5}, "RoPE of a part of the columns can't be imported"),
         ({"pretraining_tp": 2}, "has pretraining_tp 2; only 1 can be imported"),
         ({"dtype": "bfloat16", "torch_dtype": None}, "says bfloat16, but .* numbers of f32"),
-        ({"quantization_config": {"bits": 4}}, "its weights are quantized"),
+        (
+            {"quantization_config": {"bits": 4}},
+            "quant_method None; compressed-tensors can be imported",
+        ),
         ({"num_key_value_heads": 3}, "k_proj.weight is of 12 x 24, but by config.json .* 18 x 24"),
     ],
 )
