@@ -45,6 +45,10 @@ def example(name: str) -> Callable[..., Any]:
     name : str
         As for commands: ``"moe"``, or a function of its file, ``"moe:NAME"``.
 
+    Returns
+    -------
+    callable
+
     Raises
     ------
     StepError
