@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ..cosim.experiment import Experiment
 from ..hw.design.table import Design
 from ..ir.errors import StepError
 from ..ir.show import html_table
@@ -33,8 +34,8 @@ Array = npt.NDArray[Any]
 TRACES = ("routing", "lengths")
 """What a program may take, as options of these names."""
 
-WHOLE = ("seed", *(f.name for f in dataclasses.fields(Timing) if f.default.__class__ is int))
-"""Whole numbers, one for each run."""
+NUMBERS = tuple(f.name for f in dataclasses.fields(Timing) if type(f.default) is int)
+"""Whole numbers of the memory."""
 
 QUARTILES = {"least": 0, "lower": 25, "median": 50, "upper": 75, "most": 100}
 """Percentiles that are shown."""
@@ -263,11 +264,13 @@ class _Base:
         traces = TRACES if isinstance(self.source, Named) else ()
         for name in names:
             kind, _, of = name.partition(".")
-            if name in (*WHOLE, *traces, *graph.inputs) or (of and kind in ("stall", "depth")):
+            if name in ("seed", *NUMBERS, *traces, *graph.inputs) or (
+                of and kind in ("stall", "depth")
+            ):
                 continue
             if self.tensors and name in graph.tensors:
                 continue
-            known = [*graph.inputs, *traces, *WHOLE, "stall.NAME", "depth.CHANNEL"]
+            known = [*graph.inputs, *traces, "seed", *NUMBERS, "stall.NAME", "depth.CHANNEL"]
             raise StepError(
                 f"scenarios have {name}, and of {graph.name} may differ: {', '.join(known)}"
             )
@@ -282,45 +285,55 @@ class _Base:
         StepError
             If what it is given does not fit the program.
         """
-        source: Any = self.source
-        own = {key: value for key, value in changes.items() if key in (*TRACES, "seed")}
-        program = self.program
-        if own:
-            if "seed" in own:
-                own["seed"] = int(own["seed"])
-            drawing = getattr(source, "drawing", None)
-            source = (
-                dataclasses.replace(source, **own)
-                if drawing is None
-                else dataclasses.replace(source, drawing=dataclasses.replace(drawing, **own))
-            )
-            program = source.load(tensors=self.tensors)
+        source = self._source(changes)
+        program = self.program if source is self.source else source.load(tensors=self.tensors)
+        timing = self._timing(changes)
+        experiment = timing.experiment(program, self.circuit, seed=source.seed)
+        if program is not self.program:
+            self._check_circuit(program, experiment)
         names = {*program.graph.inputs, *program.graph.tensors}
         inputs = {key: value for key, value in changes.items() if key in names}
-        whole: dict[str, Any] = {key: int(changes[key]) for key in WHOLE[1:] if key in changes}
-        parts: dict[str, dict[str, Any]] = {"stall": {}, "depth": {}}
-        for key, value in changes.items():
-            kind, _, of = key.partition(".")
-            if of and key not in names:
-                parts[kind][of] = float(value) if kind == "stall" else int(value)
-        timing = dataclasses.replace(
-            self.timing, **whole, stall={**self.timing.stall, **parts["stall"]}
-        )
-        experiment = timing.experiment(program, self.circuit, seed=source.seed)
-        design = self.design
-        if program is not self.program and dumps(program.graph, lines=False) != self.text:
-            if experiment.design.hash != design.hash:
-                raise StepError(
-                    f"it needs another circuit than the program without scenarios: "
-                    f"{program.graph.name} makes its shapes from what it is given"
-                )
-            design = experiment.design
+        depths = {name: int(depth) for name, depth in _parts(changes, "depth")}
         experiment = dataclasses.replace(
             experiment,
             inputs={**program.inputs, **inputs},
-            built=design.with_depths(parts["depth"]),
+            built=self.design.with_depths(depths),
         )
         return (experiment.prediction.cycles, *experiment.traffic)
+
+    def _source(self, changes: Mapping[str, Any]) -> Any:
+        """The source with other traces and another seed; itself if there are none."""
+        own: dict[str, Any] = {key: changes[key] for key in TRACES if key in changes}
+        if "seed" in changes:
+            own["seed"] = int(changes["seed"])
+        source: Any = self.source
+        if not own or isinstance(source, Named):
+            return dataclasses.replace(source, **own) if own else source
+        return dataclasses.replace(source, drawing=dataclasses.replace(source.drawing, **own))
+
+    def _timing(self, changes: Mapping[str, Any]) -> Timing:
+        """The timing with what differs in a run."""
+        whole: dict[str, Any] = {key: int(changes[key]) for key in NUMBERS if key in changes}
+        stalls = {name: float(share) for name, share in _parts(changes, "stall")}
+        return dataclasses.replace(self.timing, **whole, stall={**self.timing.stall, **stalls})
+
+    def _check_circuit(self, program: Program, experiment: Experiment) -> None:
+        """Check that a program which was loaded anew has the circuit of all runs."""
+        if dumps(program.graph, lines=False) == self.text:
+            return
+        if experiment.design.hash != self.design.hash:
+            raise StepError(
+                f"it needs another circuit than the program without scenarios: "
+                f"{program.graph.name} makes its shapes from what it is given"
+            )
+
+
+def _parts(changes: Mapping[str, Any], kind: str) -> Iterator[tuple[str, Any]]:
+    """What is given as ``KIND.NAME``, by its name."""
+    for key, value in changes.items():
+        before, dot, name = key.partition(".")
+        if dot and before == kind:
+            yield name, value
 
 
 _BASES: dict[int, _Base] = {}
