@@ -76,3 +76,11 @@ def test_pages_that_files_refer_to_are_there() -> None:
                 if pages:
                     missing[str(path.relative_to(ROOT))] = pages
     assert not missing
+
+
+def test_what_is_checked_before_a_commit_is_what_make_lint_checks() -> None:
+    hooks = re.findall(r"entry: ([^,]+),", (ROOT / ".pre-commit-config.yaml").read_text())
+    makefile = (ROOT / "Makefile").read_text()
+    (line,) = re.findall(r"^lint:.*\n\t(.*)$", makefile, re.MULTILINE)
+    checks = [part.strip().removeprefix("$(BIN)/") for part in line.split("&&")[1:]]
+    assert [check.removesuffix(" .") for check in checks] == hooks
