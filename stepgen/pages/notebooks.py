@@ -107,6 +107,8 @@ def main(arguments: list[str]) -> None:
 
     if len(arguments) != 1 or arguments[0].startswith("-"):
         sys.exit("usage: python -m stepgen.pages.notebooks FOLDER")
+    if not TUTORIALS.is_dir():
+        sys.exit(f"there is no {TUTORIALS}: the tutorials come with the sources of stepgen")
     folder = Path(arguments[0])
     folder.mkdir(parents=True, exist_ok=True)
     for page in sorted(TUTORIALS.glob("*.md")):

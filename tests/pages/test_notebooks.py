@@ -87,3 +87,10 @@ with waiting.progress(quiet=True) as progress:
 def test_the_folder_is_asked_for() -> None:
     with pytest.raises(SystemExit, match="usage: python -m"):
         notebooks.main([])
+
+
+def test_an_installed_package_has_no_tutorials(tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.setattr(notebooks, "TUTORIALS", tmp_path / "docs")
+    with pytest.raises(SystemExit, match="the tutorials come with the sources"):
+        notebooks.main([str(tmp_path / "out")])
+    assert not (tmp_path / "out").exists()
