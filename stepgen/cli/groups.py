@@ -165,12 +165,28 @@ def given_options() -> dict[str, tuple[str, bool]]:
         value = context.params.get(name)
         given = context.get_parameter_source(name) in _GIVEN
         if name not in _LEFT_OUT:
-            text = " ".join(map(str, value)) if isinstance(value, tuple) else str(value or "")
-            found[name if parameter.param_type_name == "argument" else parameter.opts[-1]] = (
-                text,
-                given,
-            )
+            found[_written(parameter, value)] = (_said(parameter, value), given)
     return found
+
+
+def _written(parameter: click.Parameter, value: Any) -> str:
+    """What a parameter is called on the command line; a flag that is off as ``--no-...``."""
+    if isinstance(parameter, click.Argument):
+        return str(parameter.name)
+    off = value is False and parameter.secondary_opts
+    return (parameter.secondary_opts if off else parameter.opts)[-1]
+
+
+def _said(parameter: click.Parameter, value: Any) -> str:
+    """Its value, as people read it."""
+    if isinstance(value, tuple):
+        return " ".join(map(str, value))
+    if isinstance(value, bool):
+        return "" if parameter.secondary_opts else "yes" if value else "no"
+    if value is None:  # the command chooses, and its help may say what
+        usual = getattr(parameter, "show_default", None)
+        return usual if isinstance(usual, str) else ""
+    return str(value)
 
 
 def grouped(function: Callable[..., Any]) -> click.Command:

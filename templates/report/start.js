@@ -25,7 +25,7 @@ function resources(title, what, others) {
 }
 resources("On-chip bits", "bits", [["FIFOs between units", Object.values(D.channels).reduce((s, c) => s + c.bits, 0)]]);
 resources("LUTs, estimated", "luts", D.other_luts);
-if (!D.other_luts.length) $("bits").append(make("p", "LUTs were not estimated: stepgen report does it for designs of up to 1,000 units, which all have a circuit. stepgen synth counts them.", "dim"));
+if (!D.other_luts.length) $("bits").append(make("p", "LUTs were not estimated. stepgen report does it without --no-luts, for designs of up to 1,000 units that all have a circuit; stepgen synth counts them.", "dim"));
 function picked(e) {
   const from = e.target.closest("[data-choose]");
   if (!from) return;
