@@ -84,7 +84,7 @@ def page(
         **{key: data[key] for key in ("why", "waiting", "remedy", "channels")},
         sections=[(anchor, title) for anchor, title in sections.items() if title],
         given=[(name, value) for name, (value, given) in settings.items() if given],
-        defaults=[(name, value) for name, (value, given) in settings.items() if value and not given],
+        defaults=[(name, said) for name, (said, given) in settings.items() if said and not given],
         data=text,
     )
 
