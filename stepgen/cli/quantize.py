@@ -24,8 +24,8 @@ from stepgen.cli.outputs import INPUT, NAME, Output
     "--scheme",
     type=click.Choice(["int", "w8", "w4"]),
     default="int",
-    help="int: integers alone, weights and factors of 8 bits. w8, w4: weights of linears in 8 or 4 "
-    "bits with scales, real numbers else.",
+    help="int: integers alone, weights and factors of 8 bits. w8, w4: weights of linears and "
+    "experts in 8 or 4 bits with scales, real numbers else.",
 )
 @click.option(
     "--group",
@@ -62,8 +62,8 @@ def command(
 
     MODEL is a .stepgen file, which stepgen import writes, or a config.json. With the scheme int,
     binary places of weights and values are searched for, so that the distributions of the next
-    token change least. With w8 and w4, linears have weights of 8 or 4 bits, whose scales make the
-    squares of errors least. What is printed: errors, and the loss before and after.
+    token change least. With w8 and w4, linears and experts have weights of 8 or 4 bits, whose
+    scales make the squares of errors least. What is printed: errors, and the loss before and after.
     """
     from stepgen.cli.models import ids_of
     from stepgen.frontend import files

@@ -14,6 +14,7 @@ from frontend import decoders
 from stepgen.cosim.building import LEAST_BUILD
 from stepgen.cosim.experiment import Experiment
 from stepgen.frontend import Builder, Decoder, Model, State, load, lower, quantize, save
+from stepgen.frontend.kinds.scaled_experts import ScaledExperts
 from stepgen.frontend.kinds.scaled_linear import ScaledLinear
 from stepgen.frontend.model import walk
 from stepgen.frontend.quantizing.quantize import quantized
@@ -52,6 +53,19 @@ def test_programs_compute_what_the_model_does(seed: int) -> None:
         assert distance(found, want) <= share, element
     chunks = Decoder(model, element="f32", chunk=given["tile"], **given).run({"ids": TEXT})
     assert distance(chunks["logits"], want) <= 2e-6
+
+
+@pytest.mark.parametrize("scheme", ["w8", "w4"])
+def test_experts_compute_what_the_model_does(scheme: str) -> None:
+    sizes = decoders.Sizes(layers=2, experts=3, hidden=8)
+    model = quantize(decoders.decoder(sizes, 1), scheme=scheme)
+    assert any(isinstance(op.kind, ScaledExperts) for op in walk(model.ops))
+    want = model.run({"ids": TEXT}, State())["logits"]
+    for chunk in (None, 3):
+        decoder = Decoder(model, cache=12, tile=3, columns=4, element="f32", chunk=chunk)
+        assert distance(decoder.run({"ids": TEXT})["logits"], want) <= 2e-6
+    with pytest.raises(StepError, match="experts with scales are read by address: leave tiling"):
+        lower(model, phase="decode", tiling="static")
 
 
 def distance(found: Any, want: Any) -> float:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -68,6 +68,18 @@ class Chosen:
         places = of.flat_map(fn.tile_addresses(self.count), rank=1)
         return self.at.picked(role, weight, places, (self.cols, self.width), element)
 
+    def rows(self, role: str, weight: Weight) -> Stream:
+        """Rows of f32 for the columns of their tiles, of [experts, hidden]."""
+        of = self.expert if self.at.shared(role) else self.number
+        places = of.flat_map(fn.tile_addresses(self.count), rank=1)
+        cut = weight.moved((*weight.shape[:-1], self.count, self.cols), lambda a: a)
+        return self.at.picked(role, cut, places, (1, self.cols), f32)
+
+    def whole(self, role: str, weight: Weight) -> Stream:
+        """A row of f32 for each of them, of [experts, width]."""
+        of = self.expert if self.at.shared(role) else self.number
+        return self.at.picked(role, weight, of, (1, self.width), f32)
+
 
 @dataclass(frozen=True)
 class Experts(Kind):
@@ -90,7 +102,7 @@ class Experts(Kind):
     fn: Function
     normalise: bool = True
 
-    needs = ("router", "gate", "up", "down")
+    needs: ClassVar[tuple[str, ...]] = ("router", "gate", "up", "down")
 
     def result(self, given: Operands) -> Value:
         """Rows like the input."""
@@ -133,15 +145,8 @@ class Experts(Kind):
         self, at: Site, x: Rows, router: Weight, gate: Weight, up: Weight, down: Weight
     ) -> Rows:
         """By address, or by tiles of the tokens of an expert; see `sent`."""
-        x, lowering = x.whole(), at.lowering
-        factor = one_by_one(at, at.factor(x.stream))
-        if lowering.routed:
-            route, shares = given(at, factor, gate.shape[-3], self.top)
-        else:
-            logits = one_by_one(
-                at, at.columns("router", router, x, at.cut(router.shape[-1])).whole().stream
-            )
-            route, shares = logits.map(fn.top_k(self.top)), self._shares(logits)
+        lowering = at.lowering
+        factor, route, shares = self.choice(at, x, router)
         weights = {"gate": gate.T, "up": up.T, "down": down}
         if lowering.tiling == "address":
             at.because(f"a token reads its {self.top} experts by address")
@@ -154,6 +159,21 @@ class Experts(Kind):
             )
             at.because(f"an expert reads its weights once for {rows}")
             made = sent(at, factor, route, weights, partial(self._expert, at))
+        return self.total(at, made, shares)
+
+    def choice(self, at: Site, x: Rows, router: Weight) -> tuple[Stream, Stream, Stream]:
+        """Rows of tokens as factors, the experts of each, and their p."""
+        x = x.whole()
+        factor = one_by_one(at, at.factor(x.stream))
+        if at.lowering.routed:
+            return factor, *given(at, factor, router.shape[-1], self.top)
+        logits = one_by_one(
+            at, at.columns("router", router, x, at.cut(router.shape[-1])).whole().stream
+        )
+        return factor, logits.map(fn.top_k(self.top)), self._shares(logits)
+
+    def total(self, at: Site, made: Stream, shares: Stream) -> Rows:
+        """What the experts of a token make, by their p."""
         share = shares.flat_map(fn.retile_streamify("col"), rank=1)
         return Rows(together(at, made.map(fn.mul(), share).accum(fn.add(), rank=1)))
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from ...ir.arguments import shown
 from ...ir.errors import StepError
+from ..kinds.scaled_experts import ScaledExperts
 from ..kinds.scaled_linear import ScaledLinear
 from ..model import Model, walk
 from ..weight import Array
@@ -23,8 +24,8 @@ from .search import search
 Scheme = Literal["int", "w8", "w4"]
 """How models are quantized.
 
-``int``: with integers alone, weights and factors of int8. ``w8`` and ``w4``: weights of linears in
-8 or 4 bits with scales, and real numbers else.
+``int``: with integers alone, weights and factors of int8. ``w8`` and ``w4``: weights of linears
+and experts in 8 or 4 bits with scales, and real numbers else.
 """
 
 BITS = {"w8": 8, "w4": 4}
@@ -78,8 +79,9 @@ def quantize(
 ) -> Model:
     """The model with numbers of fewer bits.
 
-    With ``w8`` and ``w4``, weights of linears are integers of 8 or 4 bits, with a scale for each
-    column, or for each column and `group` of rows, by the least squares of errors; all else stays.
+    With ``w8`` and ``w4``, weights of linears and experts are integers of 8 or 4 bits. A scale is
+    for a column, or in a linear for a column and `group` of rows; they make the squares of errors
+    least, and all else stays.
     With ``int`` all are integers: weights and factors are int8, sums int32, what is added up from
     layer to layer int16, each with binary places that all layers and experts share. Places are
     searched for on the calibration set, so that the distributions of the next token change least.
@@ -128,7 +130,7 @@ def quantized(
         if value.places is not None:
             raise StepError(f"{model.name} is quantized already: its {name} is {value}")
     for op in walk(model.ops):
-        if isinstance(op.kind, ScaledLinear):
+        if isinstance(op.kind, ScaledLinear | ScaledExperts):
             raise StepError(f"{model.name} is quantized already: {op.where} has scales")
     if scheme in BITS:
         return _with_scales(model, scheme, calibrate, evaluate, group, progress)

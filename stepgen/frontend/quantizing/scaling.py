@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
 from ...ir.errors import StepError
+from ..kinds.experts import Experts
 from ..kinds.linear import Linear
+from ..kinds.scaled_experts import SCALED, ScaledExperts
 from ..kinds.scaled_linear import ScaledLinear
 from ..model import Model, Op, walk
 from ..passes.bodies import Body, rewritten
@@ -75,7 +76,7 @@ class Rounded:
 
 
 def scaled(model: Model, bits: int, group: int | None) -> tuple[Model, dict[str, Rounded]]:
-    """The model with linears of narrow weights, and these by name of the operation.
+    """The model with narrow weights of linears and experts, and these by what has them.
 
     Parameters
     ----------
@@ -83,39 +84,58 @@ def scaled(model: Model, bits: int, group: int | None) -> tuple[Model, dict[str,
         As `stepgen.frontend.quantizing.preparing.prepared` gives it.
     bits : {8, 4}
     group : int or None
-        Most rows that share a scale, where they divide those of a weight evenly; by default all.
+        Most rows that share a scale, where they divide those of a linear's weight evenly; by
+        default, and in experts, all.
 
     Raises
     ------
     StepError
-        If it has no linear, or 4 bits are asked for where rows are odd.
+        If there are no such weights, or 4 bits are asked for where rows are odd.
     """
     made: dict[str, Rounded] = {}
 
     def rewrite(body: Body) -> None:
-        for op, weight in [*_linears(body)]:
-            rows = weight.shape[-2]
-            pairs = 2 if bits == 4 else 1  # of numbers of 4 bits two are a byte
-            if rows % pairs:
-                raise StepError(f"{op.where}: its weight has {rows} rows, an odd number: take w8")
-            of = pairs * divisor(rows // pairs, max(1, (group or rows) // pairs))
-            rounded = Rounded(weight, bits, of)
-            made[op.name] = rounded
-            own = {"weight": rounded.integers, "scale": rounded.scales}
-            if "bias" in op.weights:
-                own["bias"] = body.of(op)["bias"]
-            body.put(op, body.reweigh(op, own, ScaledLinear(rounded.bits)))
+        for op in [*body.ops]:
+            if not body.alone(op):
+                continue
+            if isinstance(op.kind, Linear):
+                body.put(op, _linear(body, op, bits, group, made))
+            elif type(op.kind) is Experts:
+                body.put(op, _experts(body, op, bits, made))
 
     changed = rewritten(model, rewrite)
     if not made:
         raise StepError(f"{model.name} has no linear, whose weights could get fewer bits")
-    order = [op.name for op in walk(changed.ops) if op.name in made]
-    return changed, {name: made[name] for name in order}
+    order = [op.name for op in walk(changed.ops)]
+    return changed, dict(sorted(made.items(), key=lambda one: order.index(one[0].split(":")[0])))
 
 
-def _linears(body: Body) -> Iterator[tuple[Op, Weight]]:
-    """Linears with a weight of their own, and it as [in, out]."""
-    for op in body.ops:
-        if isinstance(op.kind, Linear) and body.alone(op):
-            weight = body.of(op)["weight"]
-            yield op, weight.T if op.kind.transposed else weight
+def _linear(body: Body, op: Op, bits: int, group: int | None, made: dict[str, Rounded]) -> Op:
+    """A linear with a narrow weight."""
+    assert isinstance(op.kind, Linear)
+    own = body.of(op)
+    weight = own["weight"].T if op.kind.transposed else own["weight"]
+    made[op.name] = rounded = _rounded(op, weight, bits, group)
+    narrow = {"weight": rounded.integers, "scale": rounded.scales}
+    bias = {"bias": own["bias"]} if "bias" in own else {}
+    return body.reweigh(op, narrow | bias, ScaledLinear(bits))
+
+
+def _experts(body: Body, op: Op, bits: int, made: dict[str, Rounded]) -> Op:
+    """Experts with narrow weights, and a scale for each column."""
+    kind, own = op.kind, body.of(op)
+    assert isinstance(kind, Experts)
+    for role in SCALED:
+        made[f"{op.name}:{role}"] = rounded = _rounded(op, own[role], bits, None)
+        own[role] = rounded.integers
+        *lead, _, cols = rounded.scales.shape
+        own[f"{role}_scale"] = rounded.scales.moved((*lead, cols), lambda a: a[..., 0, :])
+    return body.reweigh(op, own, ScaledExperts(kind.top, kind.fn, kind.normalise, bits))
+
+
+def _rounded(op: Op, weight: Weight, bits: int, group: int | None) -> Rounded:
+    """A weight [.., in, out] of an operation with a scale for a column and so many rows."""
+    rows, pairs = weight.shape[-2], 2 if bits == 4 else 1  # of numbers of 4 bits two are a byte
+    if rows % pairs:
+        raise StepError(f"{op.where}: its weight has {rows} rows, an odd number: take w8")
+    return Rounded(weight, bits, pairs * divisor(rows // pairs, max(1, (group or rows) // pairs)))
