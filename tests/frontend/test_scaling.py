@@ -173,3 +173,13 @@ def test_a_circuit(scheme: str, rows: int, tmp_path: Path) -> None:
     one = Experiment(graph, {**weights, name: given}, lanes=2)
     verdict = one.test(tmp_path, driver="cpp", opt=LEAST_BUILD)
     assert verdict.good, verdict.outcome.faults
+
+
+@pytest.mark.slow
+def test_a_step_of_experts_in_rtl(tmp_path: Path) -> None:
+    sizes = decoders.Sizes(layers=2, heads=2, groups=1, each=4, hidden=4, experts=3)
+    decoder = Decoder(quantize(decoders.decoder(sizes), scheme="w4"), cache=8, tile=4)
+    decoder.run({"ids": TEXT[:5]})
+    one = Experiment(decoder.graph, decoder.inputs({"ids": TEXT[5:6]}), lanes=2)
+    verdict = one.test(tmp_path / "rtl", driver="cpp", opt=LEAST_BUILD)
+    assert verdict.good, verdict.outcome.faults
