@@ -8,7 +8,7 @@ from typing import Any
 from examples import models
 from stepgen.compile.lower import lower as design_of
 from stepgen.cosim.experiment import Experiment
-from stepgen.frontend import caches, from_config, lower
+from stepgen.frontend import caches, from_config, lower, quantize
 from stepgen.frontend.drawing import drawn
 from stepgen.frontend.lowering import fed
 from stepgen.ir.wire import LANES
@@ -33,11 +33,15 @@ QWEN = {
     **{"num_key_value_heads": 2, "max_position_embeddings": 32768, "rms_norm_eps": 1e-6},
     **{"tie_word_embeddings": True, "rope_theta": 1e6},
 }
-MODELS = {
-    "GPT-2 medium": GPT2,
-    "the same, 12 layers": GPT2 | {"n_layer": 12},
-    "Qwen2 0.5B": QWEN,
+MODELS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
+    "GPT-2 medium": (GPT2, {}),
+    "the same, 12 layers": (GPT2 | {"n_layer": 12}, {}),
+    "Qwen2 0.5B": (QWEN, {}),
+    "GPT-2 medium, w8": (GPT2, {"scheme": "w8"}),
+    "GPT-2 medium, w4": (GPT2, {"scheme": "w4", "group": 128}),
+    "Qwen2 0.5B, w4": (QWEN, {"scheme": "w4", "group": 128}),
 }
+"""Configs, and how their weights are quantized."""
 
 
 def measure() -> list[Table]:
@@ -48,14 +52,15 @@ def measure() -> list[Table]:
 def large() -> Table:
     """Programs of whole models with random weights, which are never read."""
     lines = []
-    for name, config in MODELS.items():
-        (cells, last), megabytes = apart(_measured, config)
+    for name, (config, narrow) in MODELS.items():
+        (cells, last), megabytes = apart(_measured, config, narrow)
         lines.append((name, *cells, f"{megabytes:,.0f}", *last))
     return Table(
         "m1. Language models of full size",
         f"One token in bf16 behind {FILLED} others, a program whose layers are a loop. From a "
         "config to the program, to the design table with 4 lanes, and the timing on tiles on the "
-        "machine u55c, which the first one compiles; the share is that of the memory's bandwidth, "
+        "machine u55c, which the first one compiles; w8 and w4 are weights of 8 and 4 bits with "
+        "scales, of 4 bits for 128 rows. The share is that of the memory's bandwidth, "
         f"tokens a second are at {HZ / 1e6:.0f} MHz.",
         (
             *("model", "parameters", "operators", "program s", "table s", "MB"),
@@ -87,9 +92,12 @@ def small() -> Table:
     )
 
 
-def _measured(config: dict[str, Any]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def _measured(
+    config: dict[str, Any], narrow: dict[str, Any]
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
     start = perf_counter()
     model = from_config(config)
+    model = quantize(model, **narrow) if narrow else model
     graph, known = lower(model, phase="decode", cache=ROOM, data=False)
     built = perf_counter()
     design_of(graph, lanes=4)

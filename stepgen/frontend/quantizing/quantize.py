@@ -118,7 +118,7 @@ def quantized(
     calibrate: Any = None,
     scheme: str = "int",
     evaluate: Any = None,
-    progress: Callable[[float], None] = lambda part: None,
+    progress: Callable[[float], None] | None = None,
     *,
     group: int | None = None,
 ) -> Quantized:
@@ -145,7 +145,7 @@ def quantized(
     texts = [*cut(ids, most)]
     calibration = Calibration(model, texts, max(1, SEARCHED // most))
     plan = Plan(model, calibration.most)
-    distances = tuple(search(plan, calibration, progress))
+    distances = tuple(search(plan, calibration, progress or (lambda part: None)))
     made = plan.made()
     before, count = losses(model, [*cut(unseen, most)])
     after, _ = losses(made, [*cut(unseen, most)])
@@ -166,16 +166,17 @@ def _with_scales(
     calibrate: Any,
     evaluate: Any,
     group: int | None,
-    progress: Callable[[float], None],
+    progress: Callable[[float], None] | None,
 ) -> Quantized:
-    """The schemes with real numbers."""
+    """The schemes with real numbers, whose weights are rounded when they are read."""
     if group is not None and (type(group) is not int or group < 1):
         raise StepError(f"a group must have 1 row or more, not {shown(group)}")
     ids = None if calibrate is None else _ids(model, calibrate, "the calibration set")
     unseen = ids if evaluate is None else _ids(model, evaluate, "the text to evaluate")
     model = prepared(model)
     made, weights = scaled(model, BITS[scheme], group)
-    for number, weight in enumerate(weights.values()):
+    for number, weight in enumerate(weights.values() if progress else ()):
+        assert progress is not None
         progress(number / len(weights))
         _ = weight.arrays
     found = Quantized(made, scheme, weights=weights)
