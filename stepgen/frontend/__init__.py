@@ -11,7 +11,7 @@ from .builder import Builder, Handle
 from .compiled import CompileLog, compile_log
 from .decoding import Decoder
 from .files import dumps, load, loads, save
-from .fused import Fused, fused
+from .fusing import Fused, fused
 from .kind import Kind, Operands, Value
 from .loading import from_checkpoint, from_config
 from .lowering import lower

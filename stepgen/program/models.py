@@ -209,7 +209,7 @@ def _fusion(
     data: bool = False,
 ) -> Fused | None:
     """The groups of a program, if a budget is given."""
-    from ..frontend.fused import fused
+    from ..frontend.fusing import fused
 
     if budget is None:
         if number is not None:
@@ -355,6 +355,13 @@ def fusion(model: Model, spec: str, settings: Mapping[str, str]) -> Fused | None
     del asked["filled"]
     asked["tiling"] = asked["tiling"] or "address"
     return _fusion(model, spec, asked, budget, number)
+
+
+def activations(model: Model, **settings: Any) -> tuple[int, int]:
+    """Bytes of a layer's values; see `stepgen.frontend.fusing.activations`."""
+    from ..frontend import fusing
+
+    return fusing.activations(model, **settings)
 
 
 def decoder(model: Model, spec: str, settings: Mapping[str, str], lanes: int) -> Decoder:

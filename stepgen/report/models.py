@@ -10,7 +10,7 @@ from rich.console import RenderableType
 
 from ..frontend.bounds import Costs, costs_of
 from ..frontend.compiled import CompileLog
-from ..frontend.fused import Fused
+from ..frontend.fusing import Fused
 from ..frontend.imported import Imported
 from ..frontend.model import Model, Placed, inside, short
 from ..frontend.show import Line, costs, head

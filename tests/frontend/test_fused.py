@@ -15,7 +15,7 @@ from stepgen.compile.cost import unit_bits
 from stepgen.compile.lower import lower
 from stepgen.cosim.building import LEAST_BUILD
 from stepgen.cosim.experiment import Experiment
-from stepgen.frontend.fused import Fused, fused
+from stepgen.frontend.fusing import Fused, fused
 from stepgen.frontend.lowering import fed, lowered, sizes_of
 from stepgen.program import models
 from stepgen.semantics.executor import run
@@ -100,15 +100,23 @@ def test_a_group_by_its_number(given: Any) -> None:
 
 
 @pytest.mark.slow
-def test_a_layer_in_groups_as_circuits(given: Any, tmp_path: Path) -> None:
+def test_a_layer_under_three_budgets(given: Any) -> None:
     block, whole = given("h")
-    every = fused(block, 1_000_000, **SETTINGS)
-    budgets = (sum(every.kernels.values()), max(every.kernels.values()) * 3 // 2)
-    for budget in budgets:
+    every = fused(block, 1_000_000, **SETTINGS).kernels
+    seen = []
+    for budget in (sum(every.values()), max(every.values()) * 3 // 2, max(every.values())):
         fusion = fused(block, budget, **SETTINGS)
         assert fusion.grouping.traffic == moved(fusion, whole) <= fusion.published.traffic
-    assert len(fusion.groups) > 2
-    for number in (0, len(fusion.groups) - 1):
-        one = Experiment(fusion.groups[number].graph, fusion.inputs(number, whole.inputs))
-        verdict = one.test(tmp_path / str(number), driver="cpp", opt=LEAST_BUILD)
-        assert verdict.good, verdict.outcome.faults
+        seen.append(len(fusion.groups))
+    assert seen[0] == 1 < seen[1] < seen[2]
+
+
+@pytest.mark.slow
+def test_a_group_as_a_circuit(given: Any, tmp_path: Path) -> None:
+    block, whole = given("mlp")
+    budget = sum(fused(block, 1_000_000, **SETTINGS).kernels.values()) - 1
+    fusion = fused(block, budget, **SETTINGS)
+    last = len(fusion.groups) - 1
+    one = Experiment(fusion.groups[last].graph, fusion.inputs(last, whole.inputs))
+    verdict = one.test(tmp_path, driver="cpp", opt=LEAST_BUILD)
+    assert verdict.good, verdict.outcome.faults

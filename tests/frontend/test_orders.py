@@ -17,6 +17,7 @@ from stepgen.cosim.building import LEAST_BUILD
 from stepgen.cosim.experiment import Experiment
 from stepgen.frontend import Model, State, compile_log
 from stepgen.frontend.compiled import log_of
+from stepgen.frontend.fusing import activations
 from stepgen.frontend.lowering import fed, lowered, sizes_of
 from stepgen.semantics.executor import run
 
@@ -49,6 +50,13 @@ def test_no_converter_where_linears_alternate(gpt2: Model) -> None:
     log = compile_log(gpt2, cache=8, tile=2)
     assert {joint.way for joint in log.joints} == {"repeat"}
     assert "values are read in the order in which they are made, through a FIFO; " in str(log)
+
+
+def test_activations_of_a_layer(gpt2: Model) -> None:
+    """Ten values of a row and two of four; queries, keys and values repeat what they read."""
+    before, after = activations(gpt2, **CHUNK)
+    assert before == 2 * 2 * WIDTH * (10 + 2 * 4)
+    assert after == 2 * 2 * 2 * WIDTH * 3
 
 
 def test_the_log_tells_converters_and_their_memory(gpt2: Model) -> None:

@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from ...cosim.experiment import Experiment
+from ...program import models, program
 from ...timing.tiles.machines import U55C
 from .. import published
 from ..claims import fold, table
 from ..figure import Figure, Result, Row, Views
+from ..mirror import mirrored
 from ..plots import bars, legend
 from ..point import FAIR, PUBLISHED, Point, Value
 from ..report import signed
@@ -163,6 +166,39 @@ def _claims(views: Views) -> Iterator[str]:
         yield (
             f"- Shared arrays beside split ones, {name}: up to {fold(gain)} of the tokens a "
             f"second, and down to {first} of the time to the first token."
+        )
+    small = views[FAIR][0]["model"] in SMALL.values()
+    yield from _activations(small)
+    if not small:
+        yield from _exact()
+
+
+def _activations(small: bool) -> Iterator[str]:
+    """What values of a layer take in memory, and what the converters between operations take."""
+    length = SMALL_LENGTHS[0] if small else LENGTHS[0]
+    settings = {"phase": "prefill", "rows": length, "tile": length, "cache": 2 * length}
+    known = " to ".join(f"{share:.1f}" for share in published.ACTIVATIONS)
+    for key, title in (SMALL if small else MODELS).items():
+        model = program.find(f"{'models' if small else 'language_models'}:{key}")()
+        before, after = models.activations(model, **settings)
+        yield (
+            f"- {title}, a prompt of {length}: values of a layer take {before:,} bytes as tensors "
+            f"of bf16; fused, converters take {after:,} bytes, {100 * after / before:.1f} %; "
+            f"published {known} %."
+        )
+
+
+def _exact() -> Iterator[str]:
+    """A small layer by the exact model of its circuit, and by the timing on tiles."""
+    chunk = {"phase": "prefill", "rows": "4"}
+    for what, phase in (("A token", {"phase": "decode"}), ("4 tokens", chunk)):
+        loaded = program.load("models:gpt2", {**phase, "block": "h", "tile": "4", "cache": "8"})
+        circuit = Experiment(loaded.graph, loaded.inputs)
+        exact, tiles = circuit.prediction.cycles, mirrored(circuit).cycles
+        yield (
+            f"- {what} through a layer of a small GPT-2: {exact:,} cycles by the exact model of "
+            f"its circuit, {tiles:,} by the timing on tiles of a machine like it, "
+            f"{signed(tiles / exact - 1)}."
         )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ from ..compile.cost import unit_bits
 from ..compile.grouping import Grouping, Use, greedy, least_traffic
 from ..compile.lower import lower as circuit_of
 from ..ir.arguments import checked
-from ..ir.dtypes import Tile
+from ..ir.dtypes import Tile, bf16
 from ..ir.errors import StepError
 from ..ir.graph import Graph
 from ..ir.ops.linear_offchip_load import linear_offchip_load
@@ -25,6 +26,9 @@ from .orders import OUTPUT
 from .rows import Rows
 from .site import Lowering
 from .weight import Array
+
+RENAMED = ("heads", "join", "split")
+"""Operations that make no value of their own."""
 
 SEARCHED = 24
 """Most kernels whose groups are searched for; of more, the published rule says them."""
@@ -171,6 +175,28 @@ def fused(model: Model, onchip_bits: int, *, lanes: int = LANES, **settings: Any
     for names, memory in zip(best.groups, best.memory, strict=True):
         groups.append(_group(whole, [ops[name] for name in names], memory, data=data))
     return Fused(model.name, onchip_bits, lanes, kernels, uses, best, published, tuple(groups))
+
+
+def activations(model: Model, **settings: Any) -> tuple[int, int]:
+    """Bytes of the values of a layer: as tensors of bf16, and on chip in converters between them.
+
+    FIFOs, and what an operation keeps for itself, are not counted.
+
+    Parameters
+    ----------
+    model : Model
+        With a layer loop.
+    **settings
+        Parameters of `lower`, with ``phase="decode"`` or ``phase="prefill"``.
+    """
+    made = lowered(model, **settings, data=False)
+    tokens, types = made.rows, made.model.types
+    layers = [op for op in made.model.ops if op.kind.loop() is not None]
+    own = [op for op in walk(layers) if op not in layers and op.kind.name not in RENAMED]
+    numbers = sum(prod(int(n) for n in types[op.name].shape[1:]) for op in own)
+    within = {name for op in layers for name in inside(op)}
+    converters = sum(joint.bits for joint in made.joints if joint.reader in within)
+    return tokens * numbers * bf16.bits // 8, converters // 8
 
 
 def _memories(whole: Lowering, lanes: int) -> dict[str, int]:
