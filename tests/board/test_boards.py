@@ -242,7 +242,7 @@ def test_constraints_of_gowin() -> None:
         *('IO_LOC "bus[0]" 70;', 'IO_PORT "bus[0]" IO_TYPE=LVCMOS18;'),
         *('IO_LOC "bus[1]" 69;', 'IO_PORT "bus[1]" IO_TYPE=LVCMOS18;'),
     ]
-    options = tools.place("top", target, 1)
+    options = tools.place("top", target, 1, {})
     assert options[options.index("--freq") + 1] == "81"
     assert options[options.index("--device") + 1] == "GW2AR-LV18QN88C8/I7"
     assert available(board.chip)["ff"] == 15552
