@@ -145,8 +145,10 @@ def _column_units(tile: Tile, width: int, lanes: int, rank: int) -> list[UnitPar
     cols, bits = tile.cols.static, tile.element.bits
     assert cols is not None
     one = ColumnCutter(cols, width, bits, apart=tile.rows == 1)
-    if one.apart:
-        units: list[UnitParams] = [one]
+    if cols == width:  # a group of one for each tile
+        units: list[UnitParams] = [Promote(level=2, outermost=False)]
+    elif one.apart:
+        units = [one]
     else:
         rows = max(1, buffer_bound(f"the number of rows of {tile}", [tile.rows]))
         if one.straddles(lanes):

@@ -33,6 +33,7 @@ class _Place(Mapped, Folded, abstract=True):
     to: ElementType | Literal["address", "int32"] = "address"
 
     extents_of: ClassVar[Literal["rows"]] = "rows"
+    begins: ClassVar = False
     smallest: ClassVar[bool]
 
     def __post_init__(self) -> None:

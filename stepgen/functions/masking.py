@@ -118,8 +118,8 @@ class MaskCols(_Masking):
     window : int, optional
         Positions that are kept, p included; it needs p and q.
     most : int, optional
-        The largest number that p and q may be; with a larger one the run ends with an error. So
-        addresses take fewer bits.
+        The largest number that p and q may be, so that addresses take fewer bits. The reference
+        refuses larger ones; a circuit relies on it.
     """
 
     arity: ClassVar[int] = 2
@@ -156,8 +156,8 @@ class MaskRows(_Masking):
     window : int, optional
         Positions that are kept, p included; it needs p and q.
     most : int, optional
-        The largest number that p and q may be; with a larger one the run ends with an error. So
-        addresses take fewer bits.
+        The largest number that p and q may be, so that addresses take fewer bits. The reference
+        refuses larger ones; a circuit relies on it.
     """
 
     arity: ClassVar[int] = 2
@@ -188,8 +188,8 @@ class MaskCausal(_Masking):
     window : int, optional
         Positions that a row sees, its own included.
     most : int, optional
-        The largest number that p and q may be; with a larger one the run ends with an error. So
-        addresses take fewer bits.
+        The largest number that p and q may be, so that addresses take fewer bits. The reference
+        refuses larger ones; a circuit relies on it.
     """
 
     arity: ClassVar[int] = 3

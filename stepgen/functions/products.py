@@ -126,8 +126,8 @@ class _Product(Mapped, abstract=True):
             return dim.static
         if not known:
             raise StepError(
-                f"the memory for a weight tile of {weight} needs a bound of {dim}, by bound= where "
-                f"it is made, or by {self.name}(most=...)"
+                f"the circuit for a weight tile of {weight} needs a bound of {dim}, by bound= "
+                f"where it is made, or by {self.name}(most=...)"
             )
         return min(known)
 
@@ -238,8 +238,8 @@ class Matmul(_Product, Running):
     is rounded once (`stepgen.semantics.sums`), in Scan each time that it is sent; that of f32
     products is a tree over the lanes of a slice, then slices in increasing k; its circuit is large.
 
-    In a circuit weights stream through where ``x`` has one row, also those of any number of rows,
-    such as the keys and values of a cache. Tiles of other weights are kept.
+    In a circuit weights stream through where ``x`` has one row, also those of any number of rows
+    up to a bound, such as the keys and values of a cache. Tiles of other weights are kept.
 
     Parameters
     ----------

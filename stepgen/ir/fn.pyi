@@ -390,8 +390,8 @@ class Functions:
         window : int, optional
             Positions that a row sees, its own included.
         most : int, optional
-            The largest number that p and q may be; with a larger one the run ends with an error. So
-            addresses take fewer bits.
+            The largest number that p and q may be, so that addresses take fewer bits. The reference
+            refuses larger ones; a circuit relies on it.
 
         Returns
         -------
@@ -420,8 +420,8 @@ class Functions:
         window : int, optional
             Positions that are kept, p included; it needs p and q.
         most : int, optional
-            The largest number that p and q may be; with a larger one the run ends with an error. So
-            addresses take fewer bits.
+            The largest number that p and q may be, so that addresses take fewer bits. The reference
+            refuses larger ones; a circuit relies on it.
 
         Returns
         -------
@@ -449,8 +449,8 @@ class Functions:
         window : int, optional
             Positions that are kept, p included; it needs p and q.
         most : int, optional
-            The largest number that p and q may be; with a larger one the run ends with an error. So
-            addresses take fewer bits.
+            The largest number that p and q may be, so that addresses take fewer bits. The reference
+            refuses larger ones; a circuit relies on it.
 
         Returns
         -------
@@ -470,8 +470,8 @@ class Functions:
         is rounded once (`stepgen.semantics.sums`), in Scan each time that it is sent; that of f32
         products is a tree over the lanes of a slice, then slices in increasing k; its circuit is large.
 
-        In a circuit weights stream through where ``x`` has one row, also those of any number of rows,
-        such as the keys and values of a cache. Tiles of other weights are kept.
+        In a circuit weights stream through where ``x`` has one row, also those of any number of rows
+        up to a bound, such as the keys and values of a cache. Tiles of other weights are kept.
 
         Parameters
         ----------

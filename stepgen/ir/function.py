@@ -225,9 +225,13 @@ class Folded(Function, abstract=True):
     ----------
     grows : str or None
         The extent of the state that grows with every element: "rows" or "cols".
+    begins : bool
+        Whether the state begins with a number that the program may give. Else a chunk needs an
+        element.
     """
 
     grows: ClassVar[Literal["rows", "cols"] | None] = None
+    begins: ClassVar[bool] = True
 
     @abstractmethod
     def accumulator(self, call: Call, dims: Sequence[Dim], *tiles: Tile) -> Tile:

@@ -208,6 +208,8 @@ def _state(uses: Sequence[Use]) -> str:
         if folds and isinstance(function, Folded) and isinstance(out, Tile):
             if function.grows:
                 return f"tiles joined, its {function.grows} grow with the chunk."
+            if not function.begins:
+                return "the best element so far and its number; a chunk needs an element."
             start = function.identity(Setting(out, DTYPES[out.element.name], LANES))
             starts[str(start)].append(str(out.element))
     said = (f"{number} ({', '.join(dict.fromkeys(types))})" for number, types in starts.items())

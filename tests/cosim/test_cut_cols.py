@@ -19,7 +19,7 @@ def test_heads_of_rows_and_of_tiles(lanes: int, tmp_path: Path) -> None:
     y = x.flat_map(sg.fn.cut_cols(dim), rank=1).map(sg.fn.matmul(), w)
     g.output(y.accum(sg.fn.retile_col(), rank=1), "y")
     tile = g.input("tile", sg.int16[sg.dynamic("R", bound=4), heads * dim], (2,))
-    for width in (dim, 8, 2):
+    for width in (dim, 8, 2, heads * dim):
         g.output(tile.flat_map(sg.fn.cut_cols(width), rank=0), f"by_{width}")
     inputs = {
         "x": rng.integers(-9, 10, (3, 1, heads * dim)),
@@ -27,7 +27,7 @@ def test_heads_of_rows_and_of_tiles(lanes: int, tmp_path: Path) -> None:
         "tile": rng.integers(-999, 999, (2, 3, heads * dim)),
     }
     wanted = {"y": np.einsum("thd,thdn->thn", inputs["x"].reshape(3, heads, dim), inputs["w"])}
-    for width in (dim, 8, 2):
+    for width in (dim, 8, 2, heads * dim):
         parts = inputs["tile"].reshape(2, 3, -1, width)
         wanted[f"by_{width}"] = parts.swapaxes(1, 2)
     holds(g, inputs, wanted, lanes, tmp_path)

@@ -397,3 +397,10 @@ def test_folds_keep_the_tile_and_count_every_element(name: str) -> None:
     element = "int32" if name == "mul" else "int8"
     assert str(sum_) == f"Stream[{element} 1x8; 5]"
     assert sg.metrics(g).flops == 5 * 7 * 8
+
+
+def test_the_largest_of_a_chunk_has_no_start() -> None:
+    g = sg.Graph()
+    x = g.input("x", sg.f32[1, 5], (2, 3))
+    with pytest.raises(sg.StepError, match="begins with the first element of a chunk: it takes no"):
+        x.accum(sg.fn.argmax(), rank=1, init=3)

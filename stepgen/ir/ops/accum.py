@@ -41,6 +41,8 @@ class Accum(Applying):
         if call.attrs["init"] is not None:
             if function.gathers:
                 call.fail(f"{function} joins tiles and starts with none: it takes no init")
+            if not function.begins:
+                call.fail(f"{function} begins with the first element of a chunk: it takes no init")
             call.constant("init", call.attrs["init"], tile.element)
         whole = function.gathers
         volume = x.volume if whole else _volume(call.inputs, tile, x.shape[split:])
