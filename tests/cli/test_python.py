@@ -220,6 +220,7 @@ def test_options_have_the_names_and_defaults_of_the_commands() -> None:
     """Both ways: no option of a circuit, a memory or a program is missing in Python."""
     groups = {HardwareOptions: Circuit, RunOptions: Timing, ProgramOptions: Drawing}
     only_texts = {"program", "config", "set", "routing", "lengths", "inputs", "import"}
+    only_texts |= {"no_counters"}
     for options, group in groups.items():
         fields = vars(options)["__dataclass_fields__"].values()
         parameters = [field.metadata["made"](field.name) for field in fields]

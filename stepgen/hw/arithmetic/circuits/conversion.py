@@ -93,12 +93,13 @@ def _to_float(m, x, stored):
     steps = range(len(s.zeros) - 1, -1, -1)
     half = len(steps) // 2
     s.then(value=shifted_left(s.value, s.zeros, [k for k in steps if k >= half]))
+    # The highest bit is the hidden one.
     s.then(
-        value=shifted_left(s.value, s.zeros, [k for k in steps if k < half]),
+        fraction=shifted_left(s.value, s.zeros, [k for k in steps if k < half])[: bits - 1],
         exponent=(BIAS + bits - 1 - s.zeros)[:EXPONENT_BITS],
     )
-    padded = Cat(C(0, max(0, stored + 3 - bits)), s.value)
-    kept, guard, rest = padded[-1 - stored : -1], padded[-2 - stored], padded[: -2 - stored]
+    padded = Cat(C(0, max(0, stored + 3 - bits)), s.fraction)
+    kept, guard, rest = padded[-stored:], padded[-1 - stored], padded[: -1 - stored]
     number = (Cat(kept, s.exponent) + (guard & (rest.any() | kept[0])))[: stored + 8]
     s.then(y=Cat(Mux(s.none, 0, number), s.sign))
     return s.y, s.count
