@@ -615,6 +615,7 @@ def test_a_simulated_board_has_no_port(stepgen, tools) -> None:
         Device("virtual:icebreaker", graph, port="COM3")
 
 
+@pytest.mark.slow
 def test_a_run_that_hangs_is_reported(stepgen, here, monkeypatch) -> None:
     def hangs(run: Running, *_: object) -> str:
         run._look()

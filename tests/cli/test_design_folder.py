@@ -138,6 +138,7 @@ def test_verilog_is_written_beside_other_files(stepgen, here) -> None:
     assert (here / "build/layer.v").exists()
 
 
+@pytest.mark.slow
 def test_a_test_leaves_one_that_repeats_it(stepgen, here, folder) -> None:
     first = stepgen("test built --driver cpp -o t --json").json
     assert first["good"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 import stepgen as sg
 from stepgen.cosim.building import LEAST_BUILD
@@ -12,6 +13,7 @@ from stepgen.ir.stalls import Stalls
 ROWS = 7
 
 
+@pytest.mark.slow
 def test_flags_are_loaded_and_stored(tmp_path):
     """In order and by address; flags that are loaded become numbers, and drop rows."""
     g, rng = sg.Graph("flags"), np.random.default_rng(4)

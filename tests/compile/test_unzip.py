@@ -49,6 +49,7 @@ def test_items_of_tuples_take_the_same_way(tmp_path):
     assert verdict.good, verdict.outcome.faults
 
 
+@pytest.mark.slow
 def test_items_have_ports_of_their_own(tmp_path):
     """Nested tuples come in, move as one, are taken apart and leave; selectors among them route."""
     g, rng = sg.Graph("ports"), np.random.default_rng(2)

@@ -102,6 +102,7 @@ def test_names_of_users_never_collide_with_generated_ones() -> None:
             assert name in own | design.fused.keys()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", some_slow(range(2), 1))
 def test_drawn_names_beside_memory(seed: int, tmp_path: Path) -> None:
     """Operators and ports bear names that the compiler makes for others."""

@@ -39,6 +39,7 @@ def program():
     return g, inputs
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("driver", some_slow(sorted(DRIVERS, key="cocotb".__eq__), 2))
 def test_tensors_anywhere(program, driver, tmp_path):
     experiment = Experiment(*program, bus=Bus(data_bits=64, burst=4))

@@ -44,6 +44,7 @@ def test_the_program_has_every_unit() -> None:
     assert {u.kind for u in experiments(0)[0].design.units} == set(load_all())
 
 
+@pytest.mark.slow
 def test_the_variant_has_no_initial_values() -> None:
     design = experiments(0)[0].design
     sets = re.compile(r"^ *initial\b|^ *reg .*= *\d+'", re.MULTILINE)

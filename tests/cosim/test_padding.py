@@ -39,6 +39,7 @@ def experiment() -> Experiment:
     return Experiment(g, inputs, lanes=LANES, stalls=stalls)
 
 
+@pytest.mark.slow
 def test_rows_of_any_width_agree(tmp_path):
     verdict = experiment().test(tmp_path, driver="cpp", opt=LEAST_BUILD)
     assert verdict.good, verdict.outcome.faults

@@ -41,6 +41,7 @@ def contents(seed: int) -> dict:
     }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("in_flight", [1, 2])
 def test_the_region_that_is_free_gets_the_next_request(in_flight: int, tmp_path: Path) -> None:
     """Results in order, whatever the order of completions; runs that are aborted too."""

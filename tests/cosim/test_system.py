@@ -41,7 +41,7 @@ def agrees(seed: int) -> Experiment:
     return experiment
 
 
-@pytest.mark.parametrize("seed", some_slow(range(8), 4))
+@pytest.mark.parametrize("seed", some_slow(range(8), 2))
 def test_drawn_pairs_do_what_is_predicted(seed: int) -> None:
     agrees(seed)
 
@@ -84,6 +84,7 @@ def test_the_verilog_of_a_system(first: int, second: int, tmp_path: Path) -> Non
         assert min(verdict.compared.values()) > 0
 
 
+@pytest.mark.slow
 def test_what_data_and_time_decide_goes_from_part_to_part(tmp_path: Path) -> None:
     """Selectors, an order of arrival behind them, and addresses."""
     system, rng, made = chosen(), np.random.default_rng(1), []

@@ -83,6 +83,7 @@ def test_files_that_are_broken_are_made_again(tmp_path: Path, elaborated: list[s
     assert {file: file.read_bytes() for file in whole} == whole
 
 
+@pytest.mark.slow
 def test_verilog_is_kept_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     design = next(drawn(5))
     right = to_verilog(design)

@@ -210,6 +210,7 @@ def test_a_chunk_and_a_batch_in_rtl(tmp_path: Path) -> None:
         assert verdict.good, verdict.outcome.faults
 
 
+@pytest.mark.slow
 def test_depths_do_not_grow_with_layers() -> None:
     """They hold what belongs to one layer and head, as the memory of the scores does."""
     found = []
