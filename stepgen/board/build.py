@@ -163,8 +163,8 @@ def _build(
         tried: list[Placed] = []
         for seed in range(1, 1 + seeds):
             which = f"placement {seed} of {seeds}: " if seeds > 1 else ""
-            told = partial(_told, progress, which)
-            flow.place(place, name, tools, target, netlist.used, seed=seed, progress=told)
+            shown = partial(_prefixed, progress, which)
+            flow.place(place, name, tools, target, netlist.used, seed=seed, progress=shown)
             now = report.read(report_file, tools.bels, named, board.chip, board.speed)
             faster = all(now.hz > one.hz for one in tried)
             tried.append(now)
@@ -195,7 +195,7 @@ def _build(
     return made
 
 
-def _told(progress: Progress, before: str, what: str, share: float) -> None:
+def _prefixed(progress: Progress, before: str, what: str, share: float) -> None:
     progress(f"{before}{what}", share)
 
 
