@@ -15,8 +15,10 @@ from types import FrameType, ModuleType
 from typing import TYPE_CHECKING, Any
 
 from ..ir import text
+from ..ir.arguments import shown
 from ..ir.errors import StepError
 from ..ir.graph import Graph
+from ..ir.where import user_line
 from ..tools.shipped import shipped
 from . import design_folder, models
 from .made import Program as Program
@@ -63,7 +65,10 @@ def example(name: str) -> Callable[..., Any]:
     place, _, function = str(name).partition(":")
     if place not in examples():
         near = get_close_matches(place, examples(), 1) or [*examples()]
-        raise StepError(f"there is no example {name!r}, there is {', '.join(near)}")
+        raise StepError(
+            f"example at {user_line()}: there is no example {shown(name)}, there is "
+            f"{', '.join(near)}"
+        )
     path = examples()[place]
     return _function(_import(path), path, function or place)
 

@@ -99,6 +99,7 @@ OPERATORS: dict[str, Callable[[SimpleNamespace], dict[str, Any]]] = {
     "zip": lambda w: {"x": w.x, "xs": (w.y,)},
 }
 MAKERS: dict[str, Callable[[SimpleNamespace], tuple[Callable[..., Any], dict[str, Any]]]] = {
+    "example": lambda w: (sg.example, {"name": "moe"}),
     "Buffer": lambda w: (sg.Buffer, {"tile": sg.int8[2, 8], "shape": (sg.static(2),)}),
     "Graph": lambda w: (sg.Graph, {"name": "g"}),
     "Itensor": lambda w: (
