@@ -62,7 +62,7 @@ def example(name: str) -> Callable[..., Any]:
     >>> graph.name
     'moe_dynamic'
     """
-    place, _, function = str(name).partition(":")
+    place, _, function = name.partition(":") if isinstance(name, str) else ("", "", "")
     if place not in examples():
         near = get_close_matches(place, examples(), 1) or [*examples()]
         raise StepError(
