@@ -199,16 +199,16 @@ def _prefixed(progress: Progress, before: str, what: str, share: float) -> None:
     progress(f"{before}{what}", share)
 
 
-def _bitstream(folder: Path, board: Board, told: Mapping[str, Any]) -> Bitstream:
+def _bitstream(folder: Path, board: Board, kept_data: Mapping[str, Any]) -> Bitstream:
     return Bitstream(
         folder,
-        told["file"],
+        kept_data["file"],
         board,
-        report.placed_of(told["placed"]),
-        told["clocks"],
-        told["groups"],
-        told["seconds"],
-        told["there"],
+        report.placed_of(kept_data["placed"]),
+        kept_data["clocks"],
+        kept_data["groups"],
+        kept_data["seconds"],
+        kept_data["there"],
     )
 
 

@@ -179,7 +179,7 @@ def of_arrays(given: Mapping[str, Any], where: str = "scenarios") -> dict[str, A
     Raises
     ------
     StepError
-        If there are none, or arrays have different numbers of rows.
+        If it has no arrays, or arrays with different numbers of rows.
     """
     found = {str(name): np.asarray(array) for name, array in given.items()}
     rows = {name: len(array) if array.ndim else 0 for name, array in found.items()}
@@ -302,7 +302,7 @@ class _Base:
         return (experiment.prediction.cycles, *experiment.traffic)
 
     def _source(self, changes: Mapping[str, Any]) -> Any:
-        """The source with other traces and another seed; itself if there are none."""
+        """The source with traces and seed of a run; the same source if a run has neither."""
         own: dict[str, Any] = {key: changes[key] for key in TRACES if key in changes}
         if "seed" in changes:
             own["seed"] = int(changes["seed"])

@@ -134,8 +134,8 @@ class Checkpoint(Source):
         if not (folder / CONFIG).is_file():
             raise StepError(f"{folder} is no checkpoint: it has no {CONFIG}")
         self.config = config_of(folder / CONFIG)
-        told = self.config.table(narrow.CONFIG)
-        self.quantization = narrow.Quantization(told, self.config.place) if told else None
+        config = self.config.table(narrow.CONFIG)
+        self.quantization = narrow.Quantization(config, self.config.place) if config else None
         self.tensors = _tensors(folder)
         self.used: set[str] = set()
         self._check_elements()

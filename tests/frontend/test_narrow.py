@@ -82,8 +82,8 @@ CASES = {
 
 @pytest.mark.parametrize("name", CASES)
 def test_a_checkpoint_computes_what_its_numbers_say(name: str, tmp_path: Path) -> None:
-    family, bits, group, form, told = CASES[name]
-    c = hf.config(family, quantization_config=told)
+    family, bits, group, form, config = CASES[name]
+    c = hf.config(family, quantization_config=config)
     made, real = quantized(hf.weights(c), bits, group, form)
     model = from_checkpoint(hf.write(tmp_path / "made", c, made))
     want = hf.logits(c, real, IDS)
@@ -108,7 +108,7 @@ def broken(**tensors: Any) -> Any:
 
 
 @pytest.mark.parametrize(
-    ("told", "change", "sentence"),
+    ("config", "change", "sentence"),
     [
         ({"quant_method": "gptq"}, None, "the quant_method 'gptq'; compressed-tensors can be"),
         ({"format": "float-quantized"}, None, "the format 'float-quantized'; pack-quantized or"),
@@ -128,8 +128,8 @@ def broken(**tensors: Any) -> Any:
         ),
     ],
 )
-def test_bad_input_is_one_sentence(told: Any, change: Any, sentence: str, tmp_path: Path) -> None:
-    c = hf.config("llama", quantization_config={**said(4, "group", group_size=4), **told})
+def test_bad_input_is_one_sentence(config: Any, change: Any, sentence: str, tmp_path: Path) -> None:
+    c = hf.config("llama", quantization_config={**said(4, "group", group_size=4), **config})
     made, _ = quantized(hf.weights(c), 4, 4, "pack")
     if change is not None:
         change(made)
