@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import click
@@ -17,22 +18,37 @@ from stepgen.cli.outputs import INPUT, NAME, Output
     "--calibrate",
     type=INPUT,
     metavar="FILE",
-    help="Ids of a text on which places are chosen (npz, npy, csv), some hundred suffice; w8 and "
-    "w4 need none.",
+    help="Ids of a text on which places and steps are chosen (npz, npy, csv), some hundred "
+    "suffice; w8 and w4 need none.",
 )
 @click.option(
     "--scheme",
-    type=click.Choice(["int", "w8", "w4"]),
+    type=click.Choice(["int", "w8", "w4", "w8a8", "w4a8"]),
     default="int",
     help="int: integers alone, weights and factors of 8 bits. w8, w4: weights of linears and "
-    "experts in 8 or 4 bits with scales, real numbers else.",
+    "experts in 8 or 4 bits with scales, real numbers else. w8a8, w4a8: what these read in 8 bits, "
+    "too, in steps.",
 )
 @click.option(
     "--group",
     type=click.IntRange(1),
     metavar="ROWS",
-    help="Rows of a weight that share a scale, for w8 and w4, where they divide it evenly.  "
+    help="Rows of a weight that share a scale, where they divide it evenly; not for int.  "
     "[default: all]",
+)
+@click.option(
+    "--calibration",
+    type=click.Choice(["mse", "minmax", "percentile"]),
+    default="mse",
+    help="What steps of values do not cut off. mse: what makes the squares of errors least. "
+    "minmax: all that was seen. percentile: all but one number of a thousand.",
+)
+@click.option(
+    "--override",
+    multiple=True,
+    metavar="PATTERN=SCHEME",
+    help="A scheme with scales, or none, of the operations whose names fit, such as "
+    "*.mlp.*=w4a8; repeatable, the last that fits counts.",
 )
 @click.option(
     "--evaluate",
@@ -54,6 +70,8 @@ def command(
     calibrate: Path | None,
     scheme: str,
     group: int | None,
+    calibration: str,
+    override: Sequence[str],
     evaluate: Path | None,
     out: Path | None,
     json: bool,
@@ -62,18 +80,21 @@ def command(
 
     MODEL is a .stepgen file, which stepgen import writes, or a config.json. With the scheme int,
     binary places of weights and values are searched for, so that the distributions of the next
-    token change least. With w8 and w4, linears and experts have weights of 8 or 4 bits, whose
-    scales make the squares of errors least. What is printed: errors, and the loss before and after.
+    token change least. With the others, linears and experts have weights of 8 or 4 bits, whose
+    scales make the squares of errors least. With w8a8 and w4a8 what they read is int8, and their
+    products are exact. What is printed: errors, and the loss before and after.
     """
     from stepgen.cli.models import ids_of
     from stepgen.frontend import files
     from stepgen.frontend.quantizing.quantize import quantized
     from stepgen.ir.errors import StepError
     from stepgen.program.models import is_model, load
+    from stepgen.program.settings import pairs
     from stepgen.report import console
     from stepgen.report import quantized as report
     from stepgen.tools import waiting
 
+    schemes = pairs(override, "--override")
     if not is_model(model):
         raise StepError(f"{model} is no model, a file that stepgen import writes")
     with waiting.progress(quiet=json) as progress:
@@ -88,6 +109,8 @@ def command(
             unseen,
             lambda part: progress("searching", 0.05 + 0.9 * part),
             group=group,
+            calibration=calibration,
+            override=schemes,
         )
         if out is not None:
             progress("writing", 0.98)

@@ -187,10 +187,14 @@ class Builder:
         bias: Any = None,
         *,
         bits: int = 8,
+        step: Any = None,
         name: str = "",
     ) -> Handle:
-        """``x @ (scale * weight) + bias``: weight [in, out] of int8, scale [groups, out]."""
-        weights = {"weight": weight, "scale": scale, "bias": bias}
+        """``x @ (scale * weight) + bias``: weight [in, out] of int8, scale [groups, out].
+
+        With a step [1], x becomes int8, the nearest number of steps, and sums are of int32.
+        """
+        weights = {"weight": weight, "scale": scale, "bias": bias, "step": step}
         return self.add(ScaledLinear(bits), x, weights=weights, name=name)
 
     def norm(

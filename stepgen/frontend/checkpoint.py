@@ -144,7 +144,7 @@ class Checkpoint(Source):
         said = self.config.data.get("dtype") or self.config.data.get("torch_dtype")
         want = _DTYPES.get(str(said))
         for name, weight in self.tensors.items():
-            beside = name.endswith((*narrow.ENDINGS, *narrow.UNKNOWN))
+            beside = name.endswith((*narrow.ENDINGS, *narrow.UNKNOWN, *narrow.INPUTS))
             if self.quantization and (beside or self._stored_narrow(name)):
                 continue
             if want is not None and weight.element not in (want, "int32"):
@@ -173,6 +173,7 @@ class Checkpoint(Source):
         if found.weight.shape != (rows, cols):
             self._misfit(name, found.weight.shape[::-1], (cols, rows))
         self.used |= {name, *(f"{name}{ending}" for ending in narrow.ENDINGS)}
+        self.used |= {*narrow.inputs_of(name)}
         return found
 
     def _misfit(self, name: str, found: tuple[int, ...], wanted: tuple[int, ...]) -> NoReturn:

@@ -3,6 +3,8 @@
 ``config.json`` says under ``quantization_config`` how many bits a number has and which numbers
 share a scale. Beside ``<name>_scale`` there is either ``<name>``, of int8, or ``<name>_packed``:
 its words of 32 bits have the numbers of a row from the lowest bits on, each plus half of its range.
+Where values that a linear reads are int8 of one static scale, that is ``input_scale`` beside its
+weight.
 """
 
 from __future__ import annotations
@@ -25,6 +27,10 @@ STRATEGIES = ("tensor", "channel", "group")
 ENDINGS = ("_packed", "_scale", "_shape")
 """Of names of what belongs to a weight."""
 
+INPUT_SCALE = "input_scale"
+INPUTS = (INPUT_SCALE, "input_zero_point")
+"""Names of what belongs to the values that a linear reads."""
+
 UNKNOWN = {"_zero_point": "a zero point", "_g_idx": "rows in another order"}
 """By ending what a weight may have that can't be imported."""
 
@@ -41,11 +47,14 @@ class Narrow:
         [groups, out].
     bits : int
         Of a number.
+    step : Weight or None
+        [1], where what it multiplies is int8: what 1 stands for.
     """
 
     weight: Weight
     scale: Weight
     bits: int
+    step: Weight | None = None
 
     @property
     def real(self) -> Weight:
@@ -84,6 +93,7 @@ class Quantization:
         if not isinstance(groups, dict) or not groups:
             raise StepError(f"{place}: {CONFIG} has no config_groups")
         self.bits: set[int] = set()
+        self.static: set[bool] = set()
         for group in groups.values():
             weights = group.get("weights") if isinstance(group, dict) else None
             if not isinstance(weights, dict):
@@ -93,6 +103,17 @@ class Quantization:
             self._only("symmetric of weights", weights.get("symmetric", True), True)
             self._only("num_bits of weights", weights.get("num_bits"), 8, 4)
             self.bits.add(weights["num_bits"])
+            self.static.add(self._static(group.get("input_activations")))
+
+    def _static(self, values: Any) -> bool:
+        """Whether values have one scale; those that have it for a token stay real numbers."""
+        if not isinstance(values, dict) or values.get("dynamic"):
+            return False
+        self._only("type of input_activations", values.get("type"), "int")
+        self._only("num_bits of input_activations", values.get("num_bits"), 8)
+        self._only("strategy of input_activations", values.get("strategy"), "tensor")
+        self._only("symmetric of input_activations", values.get("symmetric", True), True)
+        return True
 
     def _only(self, what: str, found: Any, *known: Any) -> None:
         if not any(type(found) is type(one) and found == one for one in known):
@@ -121,20 +142,49 @@ class Quantization:
             )
 
         def scales() -> Array:
-            found = scale.numbers().astype(np.float32).reshape(outer, groups).T
+            found = self._sizes(f"{name}_scale", scale).reshape(outer, groups).T
             return np.ascontiguousarray(np.broadcast_to(found, (groups, cols)))
 
-        made = Weight((groups, cols), "f32", scales)
+        made, step = Weight((groups, cols), "f32", scales), self._step(tensors, name)
         if f"{name}_packed" not in tensors:
-            return Narrow(tensors[name].T, made, max(self.bits))
+            return Narrow(tensors[name].T, made, max(self.bits), step)
         packed = tensors[f"{name}_packed"]
         for bits in sorted(self.bits):
             if packed.shape == (cols, -(-rows * bits // 32)):
-                return Narrow(_unpacked(packed, bits, cols, rows), made, bits)
+                return Narrow(_unpacked(packed, bits, cols, rows), made, bits, step)
         raise StepError(
             f"{self.place}: {name}_packed is of {shape_text(packed.shape)}, which are not "
             f"{cols} rows of {rows} numbers of {' or '.join(map(str, sorted(self.bits)))} bits"
         )
+
+    def _step(self, tensors: Mapping[str, Weight], name: str) -> Weight | None:
+        """The scale of what a weight multiplies, if it has one."""
+        beside = inputs_of(name)[0]
+        scale = tensors.get(beside)
+        if scale is None:
+            if self.static == {True}:
+                raise StepError(f"{self.place}: {CONFIG} has input_activations, but no {beside}")
+            return None
+        if scale.size != 1:
+            raise StepError(
+                f"{self.place}: {beside} must be one number, not {shape_text(scale.shape)}"
+            )
+        return Weight((1,), "f32", lambda: self._sizes(beside, scale).reshape(1))
+
+    def _sizes(self, name: str, scale: Weight) -> Array:
+        """Scales, checked."""
+        found = scale.numbers().astype(np.float32)
+        strange = found[~(np.isfinite(found) & (found > 0))]
+        if strange.size:
+            raise StepError(
+                f"{self.place}: {name} must have finite numbers above 0, not {strange[0]:g}"
+            )
+        return found
+
+
+def inputs_of(name: str) -> list[str]:
+    """Names of what may belong to the values that a weight multiplies."""
+    return [f"{name.removesuffix('weight')}{own}" for own in INPUTS]
 
 
 def _unpacked(packed: Weight, bits: int, cols: int, rows: int) -> Weight:

@@ -19,6 +19,8 @@ def tables(found: Quantized) -> Iterator[RenderableType]:
     yield head(found.model)
     if found.weights:
         yield _weights(found)
+        if found.steps:
+            yield _steps(found)
     else:
         rows = (
             (
@@ -54,10 +56,29 @@ def _weights(found: Quantized) -> RenderableType:
     rows = []
     for name, one in found.weights.items():
         after = one.weight.size * one.bits // 8 + one.scales.bytes
-        numbers = (shape_text(one.weight.shape), one.rows, one.weight.bytes, after)
+        numbers = (shape_text(one.weight.shape), one.rows, 2 * one.weight.size, after)
         rows.append((name, *numbers, f"{one.sqnr:.1f}"))
-    heads = ("operation", "weight", "rows of a scale", "bytes before", "after", "SQNR dB")
+    heads = ("operation", "weight", "rows of a scale", "bytes in bf16", "after", "SQNR dB")
     return table("Weights with scales", *heads, rows=rows, left=2)
+
+
+def _steps(found: Quantized) -> RenderableType:
+    """Values in int8 by what reads them, and the errors of what it makes of them."""
+    errors = {(error.name, error.layer): error for error in found.errors}
+    rows = []
+    for name, ranges in found.steps.items():
+        for one in ranges:
+            error = errors.get((name, one.layer))  # what experts compute inside has none
+            made = (f"{error.cosine:.5f}", f"{error.sqnr:.1f}") if error else ("", "")
+            numbers = (f"{one.largest:.4g}", f"{one.step:.4g}", f"{100 * one.cut:.2f}")
+            rows.append((name, " ".join(map(str, one.layer)), *numbers, *made))
+    heads = ("read by", "layer", "largest", "step", "cut off %", "result's cosine", "SQNR dB")
+    return table(
+        "Values in steps of int8, and errors of results with those of all values before",
+        *heads,
+        rows=rows,
+        left=2,
+    )
 
 
 def document(found: Quantized) -> dict[str, Any]:
@@ -77,6 +98,17 @@ def document(found: Quantized) -> dict[str, Any]:
                 "sqnr_db": one.sqnr if math.isfinite(one.sqnr) else None,
             }
             for name, one in found.weights.items()
+        ],
+        "steps": [
+            {
+                "read_by": name,
+                "layer": list(one.layer),
+                "largest": one.largest,
+                "step": one.step,
+                "cut": one.cut,
+            }
+            for name, ranges in found.steps.items()
+            for one in ranges
         ],
         "bytes": sum(weight.bytes for weight in found.model.weights.values()),
         "values": [

@@ -97,6 +97,34 @@ def test_a_checkpoint_computes_what_its_numbers_say(name: str, tmp_path: Path) -
         assert np.linalg.norm(found - want) <= 1e-5 * np.linalg.norm(want)
 
 
+def steps(made: dict[str, Any], step: float) -> dict[str, Any]:
+    """Tensors with a scale of what each linear reads."""
+    names = [name for name in made if name.endswith("weight_scale")]
+    return made | {
+        name.replace("weight_scale", "input_scale"): np.float32([step * (1 + n % 3)])
+        for n, name in enumerate(names)
+    }
+
+
+@pytest.mark.parametrize("family", ["qwen2", "mixtral"])
+def test_static_scales_of_values_become_steps(family: str, tmp_path: Path) -> None:
+    values = {"num_bits": 8, "type": "int", "strategy": "tensor", "dynamic": False}
+    config = said(8, "channel", "int-quantized")
+    config["config_groups"]["group_0"]["input_activations"] = values
+    c = hf.config(family, quantization_config=config)
+    made, real = quantized(hf.weights(c), 8, None, "int")
+    model = from_checkpoint(hf.write(tmp_path / "made", c, steps(made, 0.02)))
+    found = {op.name: op for op in walk(model.ops) if isinstance(op.kind, ScaledLinear)}
+    assert all("step" in op.weights for op in found.values())
+    (name,) = {op.weights["step"] for name, op in found.items() if name.endswith("v_proj")}
+    assert np.allclose(model.weights[name].array.max(), 0.06)
+    want = hf.logits(c, real, IDS)
+    assert 0 < np.abs(logits(model, IDS) - want).max() <= 0.2 * np.abs(want).max()
+    found = Decoder(model, cache=12, tile=4, element="f32").run({"ids": IDS[:4]})["logits"]
+    same = logits(model, IDS[:4])
+    assert np.linalg.norm(found - same) <= 1e-5 * np.linalg.norm(same)
+
+
 def broken(**tensors: Any) -> Any:
     """Changes tensors of a linear, by their endings."""
 
@@ -105,6 +133,14 @@ def broken(**tensors: Any) -> Any:
             made[f"model.layers.1.self_attn.q_proj.weight_{ending}"] = value
 
     return change
+
+
+def valued(**more: Any) -> dict[str, Any]:
+    """A config whose values are quantized, too."""
+    config = said(4, "group", group_size=4)
+    values = {"num_bits": 8, "type": "int", "strategy": "tensor", "symmetric": True, **more}
+    config["config_groups"]["group_0"]["input_activations"] = values
+    return config
 
 
 @pytest.mark.parametrize(
@@ -118,6 +154,11 @@ def broken(**tensors: Any) -> Any:
         (said(4, "block"), None, "the strategy of weights 'block'; tensor or channel or group"),
         (said(4, "group", symmetric=False), None, "the symmetric of weights False; True can be"),
         (said(3, "group"), None, "the num_bits of weights 3; 8 or 4 can be imported"),
+        (valued(dynamic=False), None, "has input_activations, but no .*q_proj.input_scale"),
+        (valued(symmetric=False), None, "the symmetric of input_activations False; True can be"),
+        (valued(strategy="token"), None, "the strategy of input_activations 'token'; tensor can"),
+        ({}, broken(scale=np.zeros((24, 6), np.float32)), "q_proj.weight_scale must have finite"),
+        ({}, broken(scale=np.full((24, 6), np.nan, np.float32)), "above 0, not nan"),
         ({}, broken(zero_point=np.zeros((24, 1), np.int8)), "q_proj.weight has a zero point"),
         ({}, broken(g_idx=np.zeros(24, np.int32)), "q_proj.weight has rows in another order"),
         ({}, broken(scale=np.ones((24, 5), np.float32)), "scales of .*q_proj.weight are of 24 x 5"),
@@ -138,4 +179,4 @@ def test_bad_input_is_one_sentence(config: Any, change: Any, sentence: str, tmp_
     (folder / "config.json").write_text(json.dumps(c))
     save_file(made, folder / "model.safetensors")
     with pytest.raises(StepError, match=sentence):
-        from_checkpoint(folder)
+        save(from_checkpoint(folder), tmp_path / "m.stepgen")

@@ -133,12 +133,15 @@ def test_what_it_costs() -> None:
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
-        ({"scheme": "w3"}, "there is no scheme 'w3', those are int, w8, w4"),
+        ({"scheme": "w3"}, "there is no scheme 'w3', those are int, w8, w4, w8a8, w4a8"),
         ({"scheme": "w8", "group": 0}, "a group must have 1 row or more, not 0"),
-        ({"scheme": "int", "group": 4}, "group is for the schemes w8 and w4"),
+        ({"scheme": "int", "group": 4}, "group is for w8, w4, w8a8, w4a8: int has no scales"),
         ({}, "the scheme int needs a calibration set"),
         ({"scheme": "w8", "evaluate": [3, 99]}, "the text to evaluate: embedding .*: 99 of token"),
-        ({"scheme": "w4"}, r"linear .*down at .*: its weight has 3 rows, an odd number: take w8"),
+        (
+            {"scheme": "w4"},
+            r"linear .*down at .*: its weight has 3 rows, an odd number: tak",
+        ),
     ],
 )
 def test_bad_input_is_one_sentence(options: dict[str, Any], sentence: str) -> None:

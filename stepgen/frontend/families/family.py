@@ -12,6 +12,8 @@ from ...ir.function import Function, function, function_types
 from ..builder import Builder, Handle
 from ..checkpoint import Source
 from ..model import Model
+from ..narrow import Narrow
+from ..weight import Weight
 
 _ALIASES = {
     **{"gelu_new": "gelu_tanh", "gelu_pytorch_tanh": "gelu_tanh", "gelu_fast": "gelu_tanh"},
@@ -61,10 +63,15 @@ class Family(ABC):
         tied = self.config.take("tie_word_embeddings", bool, self.tied)
         stored = None if tied else self.source.narrow("lm_head.weight", vocabulary, width)
         if stored is not None:
-            return self.b.scaled_linear(x, stored.weight, stored.scale, bits=stored.bits, name=name)
+            return self.narrow(x, stored, None, name)
         own = self.source.maybe("lm_head.weight", vocabulary, width)
         weight = table if tied or own is None else own
         return self.b.linear(x, weight, transposed=True, name=name)
+
+    def narrow(self, x: Handle, stored: Narrow, bias: Weight | None, name: str) -> Handle:
+        """A linear whose weight is stored as integers with scales."""
+        given = (stored.weight, stored.scale, bias)
+        return self.b.scaled_linear(x, *given, bits=stored.bits, step=stored.step, name=name)
 
     tied: ClassVar[bool] = False
 

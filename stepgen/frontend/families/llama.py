@@ -52,8 +52,7 @@ class Llama(Family):
         bias = self.source.maybe(self.b.path(f"{name}.bias"), cols)
         stored = self.source.narrow(self.b.path(f"{name}.weight"), cols, rows)
         if stored is not None:
-            given = (stored.weight, stored.scale, bias)
-            return self.b.scaled_linear(x, *given, bits=stored.bits, name=name)
+            return self.narrow(x, stored, bias, name)
         return self.b.linear(x, self.take(f"{name}.weight", cols, rows).T, bias, name=name)
 
     def weight_of_norm(self, name: str, width: int) -> Weight:

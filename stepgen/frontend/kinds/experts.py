@@ -76,9 +76,9 @@ class Chosen:
         return self.at.picked(role, cut, places, (1, self.cols), f32)
 
     def whole(self, role: str, weight: Weight) -> Stream:
-        """A row of f32 for each of them, of [experts, width]."""
+        """A row of f32 for each of them, of [experts, columns]."""
         of = self.expert if self.at.shared(role) else self.number
-        return self.at.picked(role, weight, of, (1, self.width), f32)
+        return self.at.picked(role, weight, of, (1, weight.shape[-1]), f32)
 
 
 @dataclass(frozen=True)
@@ -129,17 +129,23 @@ class Experts(Kind):
         shares = np.take_along_axis(shares, chosen, 1)
         if self.normalise:
             shares /= shares.sum(-1, keepdims=True)
-        act: Any = self.fn
+        at.note("x", x)
+        own = {role: weight for role, weight in weights.items() if role != "router"}
         made = np.zeros_like(x)
         for expert in np.unique(chosen):
             token, rank = np.nonzero(chosen == expert)
-            rows = x[token]
-            gate, up = rows @ weights["gate"][expert], rows @ weights["up"][expert]
-            hidden = act.exact(gate) * up
-            for what, inner in (("gate", gate), ("up", up), ("hidden", hidden)):
-                at.note(what, inner)
-            made[token] += shares[token, rank, None] * (hidden @ weights["down"][expert])
+            done = self.one(at, x[token], **{role: every[expert] for role, every in own.items()})
+            made[token] += shares[token, rank, None] * done
         return made
+
+    def one(self, at: Step, x: Array, gate: Array, up: Array, down: Array) -> Array:
+        """The golden model of one expert."""
+        act: Any = self.fn
+        gated, upped = x @ gate, x @ up
+        hidden = act.exact(gated) * upped
+        for what, inner in (("gate", gated), ("up", upped), ("hidden", hidden)):
+            at.note(what, inner)
+        return np.asarray(hidden @ down)
 
     def lower(  # type: ignore[override]
         self, at: Site, x: Rows, router: Weight, gate: Weight, up: Weight, down: Weight

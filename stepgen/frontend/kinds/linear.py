@@ -43,6 +43,7 @@ class Linear(Kind):
         self, at: Step, x: Array, weight: Array, bias: Array | float = 0.0
     ) -> Array:
         """All rows."""
+        at.note("x", x)
         return x @ (weight.T if self.transposed else weight) + bias
 
     def lower(  # type: ignore[override]

@@ -26,7 +26,9 @@ def _split(body: Body) -> None:
             assert isinstance(cut.kind, Split)
             turned = isinstance(op.kind, Linear) and op.kind.transposed
             made = {
-                role: _columns(weight, cut.kind, turned and role == "weight")
+                role: weight  # its input's, not of columns
+                if role == "step"
+                else _columns(weight, cut.kind, turned and role == "weight")
                 for role, weight in body.of(op).items()
             }
             part = replace(op, name=cut.name, weights={}, path=cut.path or op.path)

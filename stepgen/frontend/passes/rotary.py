@@ -68,8 +68,8 @@ def _reorder(body: Body, chain: list[Op]) -> None:
         made = {}
         for role, weight in body.of(op).items():
             rows = isinstance(op.kind, Linear) and op.kind.transposed and role == "weight"
-            turned = _ordered(weight, order, -2 if rows else -1)
-            made[role] = weight if isinstance(op.kind, Rope) else turned
+            stays = isinstance(op.kind, Rope) or role == "step"  # that has no columns
+            made[role] = weight if stays else _ordered(weight, order, -2 if rows else -1)
         kind = replace(op.kind, pairs="neighbours") if isinstance(op.kind, Rope) else op.kind
         if isinstance(op.kind, Rope):
             body.put(op, replace(op, kind=kind))

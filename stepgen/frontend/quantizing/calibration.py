@@ -7,8 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from ...ir.errors import StepError
 from ..model import Model
 from ..weight import Array
+from .ranges import Ranges
 
 LEAST = 2
 """Tokens that a loss needs: one, and the one behind it."""
@@ -56,11 +58,32 @@ class Calibration:
         return float(np.concatenate(found).mean())
 
 
+def ranges(model: Model, texts: Sequence[Array], method: str) -> Ranges:
+    """Ranges of what linears and experts of a model read, over texts."""
+    found = Ranges(method)
+    for ids in texts:
+        every: dict[Any, Array] = {}
+        model.run({"ids": ids}, every=every)
+        found.add(every)
+    return found
+
+
 def losses(model: Model, texts: Sequence[Array]) -> tuple[float, int]:
-    """Mean loss of the next token in nats, and the number of tokens."""
+    """Mean loss of the next token in nats, and the number of tokens.
+
+    Raises
+    ------
+    StepError
+        If an id has no logit.
+    """
     found = []
     for ids in texts:
         logs = _logs(model, ids)[:-1]
+        if ids.max() >= logs.shape[-1]:
+            raise StepError(
+                f"{model.name} gives {logs.shape[-1]} logits, and a text has the id {ids.max()}: "
+                "only a model from ids to logits has a loss"
+            )
         found.append(-logs[np.arange(len(logs)), ids[1:]])
     every = np.concatenate(found)
     return float(every.mean()), len(every)

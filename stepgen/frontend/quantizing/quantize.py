@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, get_args
 
@@ -14,21 +14,22 @@ from ..kinds.scaled_experts import ScaledExperts
 from ..kinds.scaled_linear import ScaledLinear
 from ..model import Model, walk
 from ..weight import Array
-from .calibration import LEAST, Calibration, cut, losses
+from .calibration import LEAST, Calibration, cut, losses, ranges
 from .errors import Error, errors
 from .making import Plan
 from .preparing import prepared
-from .scaling import Rounded, scaled
+from .ranges import Method, Range
+from .scaling import Rounded, Scaled
+from .schemes import SCHEMES, Schemes
 from .search import search
 
-Scheme = Literal["int", "w8", "w4"]
+Scheme = Literal["int", "w8", "w4", "w8a8", "w4a8"]
 """How models are quantized.
 
 ``int``: with integers alone, weights and factors of int8. ``w8`` and ``w4``: weights of linears
-and experts in 8 or 4 bits with scales, and real numbers else.
+and experts in 8 or 4 bits with scales, and real numbers else. ``w8a8`` and ``w4a8``: what these
+read as int8, too, in steps that are calibrated.
 """
-
-BITS = {"w8": 8, "w4": 4}
 
 TEXT = 128
 """Tokens of a text into which ids are cut, at most."""
@@ -58,6 +59,8 @@ class Quantized:
         Tokens of these losses.
     weights : dict of str to Rounded
         Those with scales, by operation.
+    steps : dict of str to list of Range
+        Steps of values by what reads them, in each layer.
     """
 
     model: Model
@@ -68,6 +71,7 @@ class Quantized:
     losses: tuple[float, float] | None = None
     evaluated: int = 0
     weights: Mapping[str, Rounded] = field(default_factory=dict)
+    steps: Mapping[str, Sequence[Range]] = field(default_factory=dict)
 
 
 def quantize(
@@ -76,12 +80,16 @@ def quantize(
     scheme: Scheme = "int",
     evaluate: Any = None,
     group: int | None = None,
+    calibration: Method = "mse",
+    override: Mapping[str, str] | None = None,
 ) -> Model:
     """The model with numbers of fewer bits.
 
     With ``w8`` and ``w4``, weights of linears and experts are integers of 8 or 4 bits. A scale is
     for a column, or in a linear for a column and `group` of rows; they make the squares of errors
-    least, and all else stays.
+    least, and all else stays. With ``w8a8`` and ``w4a8`` what they read is int8, too: the nearest
+    number of steps, whose size is that of a layer and follows from the calibration set. Products
+    are sums of int32.
     With ``int`` all are integers: weights and factors are int8, sums int32, what is added up from
     layer to layer int16, each with binary places that all layers and experts share. Places are
     searched for on the calibration set, so that the distributions of the next token change least.
@@ -93,11 +101,17 @@ def quantize(
         From ids to logits, of real numbers.
     calibrate : array of int
         Ids of a text, some hundred suffice; ``w8`` and ``w4`` need none.
-    scheme : {"int", "w8", "w4"}
+    scheme : {"int", "w8", "w4", "w8a8", "w4a8"}
     evaluate : array of int, optional
         Ids for `Quantized.losses`, by default those of the calibration set.
     group : int, optional
-        Most rows of a weight that share a scale, of ``w8`` and ``w4``; by default all.
+        Most rows of a weight that share a scale, of schemes with scales; by default all.
+    calibration : {"mse", "minmax", "percentile"}
+        What of a value is cut off, of ``w8a8`` and ``w4a8``: what makes the squares of errors
+        least, nothing that was seen, or one number of a thousand.
+    override : mapping of str to str, optional
+        Other schemes with scales, or ``none``, by patterns of names of operations, as
+        ``{"*.mlp.*": "w4a8", "logits": "none"}``. Of several that fit the last counts.
 
     Raises
     ------
@@ -110,7 +124,9 @@ def quantize(
     >>> model = sg.frontend.load("model.stepgen")
     >>> sg.frontend.save(sg.frontend.quantize(model, calibrate=ids), "small.stepgen")
     """
-    return quantized(model, calibrate, scheme, evaluate, group=group).model
+    return quantized(
+        model, calibrate, scheme, evaluate, group=group, calibration=calibration, override=override
+    ).model
 
 
 def quantized(
@@ -121,6 +137,8 @@ def quantized(
     progress: Callable[[float], None] | None = None,
     *,
     group: int | None = None,
+    calibration: str = "mse",
+    override: Mapping[str, str] | None = None,
 ) -> Quantized:
     """As `quantize`, with errors and losses; `progress` gets the part of the work that is done."""
     if scheme not in get_args(Scheme):
@@ -132,20 +150,21 @@ def quantized(
     for op in walk(model.ops):
         if isinstance(op.kind, ScaledLinear | ScaledExperts):
             raise StepError(f"{model.name} is quantized already: {op.where} has scales")
-    if scheme in BITS:
-        return _with_scales(model, scheme, calibrate, evaluate, group, progress)
-    if group is not None:
-        raise StepError("group is for the schemes w8 and w4: int has no scales")
-    if calibrate is None:
-        raise StepError("the scheme int needs a calibration set: ids of a text")
-    ids = _ids(model, calibrate, "the calibration set")
-    unseen = ids if evaluate is None else _ids(model, evaluate, "the text to evaluate")
+    if scheme in SCHEMES:
+        schemes = Schemes(scheme, override or {})
+        return _with_scales(model, schemes, calibrate, evaluate, group, calibration, progress)
+    for option, given in (("group", group), ("override", override)):
+        if given:
+            raise StepError(f"{option} is for {', '.join(SCHEMES)}: int has no scales")
+    ids, unseen = _texts(model, scheme, calibrate, evaluate)
+    assert ids is not None
+    assert unseen is not None
     model = prepared(model)
     most = min(model.tokens[1], TEXT)
     texts = [*cut(ids, most)]
-    calibration = Calibration(model, texts, max(1, SEARCHED // most))
-    plan = Plan(model, calibration.most)
-    distances = tuple(search(plan, calibration, progress or (lambda part: None)))
+    seen = Calibration(model, texts, max(1, SEARCHED // most))
+    plan = Plan(model, seen.most)
+    distances = tuple(search(plan, seen, progress or (lambda part: None)))
     made = plan.made()
     before, count = losses(model, [*cut(unseen, most)])
     after, _ = losses(made, [*cut(unseen, most)])
@@ -154,7 +173,7 @@ def quantized(
         scheme,
         len(ids),
         distances,
-        tuple(errors(model, made, calibration.texts)),
+        tuple(errors(model, made, seen.texts)),
         (before, after),
         count,
     )
@@ -162,31 +181,50 @@ def quantized(
 
 def _with_scales(
     model: Model,
-    scheme: str,
+    schemes: Schemes,
     calibrate: Any,
     evaluate: Any,
     group: int | None,
+    calibration: str,
     progress: Callable[[float], None] | None,
 ) -> Quantized:
     """The schemes with real numbers, whose weights are rounded when they are read."""
     if group is not None and (type(group) is not int or group < 1):
         raise StepError(f"a group must have 1 row or more, not {shown(group)}")
-    ids = None if calibrate is None else _ids(model, calibrate, "the calibration set")
-    unseen = ids if evaluate is None else _ids(model, evaluate, "the text to evaluate")
+    ids, unseen = _texts(model, schemes.needing, calibrate, evaluate)
     model = prepared(model)
-    made, weights = scaled(model, BITS[scheme], group)
-    for number, weight in enumerate(weights.values() if progress else ()):
+    most = min(model.tokens[1], TEXT)
+    texts = [] if ids is None else [*cut(ids, most)]
+    seen = ranges(model, texts if schemes.needing else [], calibration)
+    made = Scaled(model, schemes, group, seen)
+    for number, weight in enumerate(made.weights.values() if progress else ()):
         assert progress is not None
-        progress(number / len(weights))
+        progress(number / len(made.weights))
         _ = weight.arrays
-    found = Quantized(made, scheme, weights=weights)
+    found = Quantized(made.made, schemes.scheme, weights=made.weights, steps=made.steps)
     if unseen is None:
         return found
-    most = min(model.tokens[1], TEXT)
     before, count = losses(model, [*cut(unseen, most)])
-    after, _ = losses(made, [*cut(unseen, most)])
-    tokens = 0 if ids is None else len(ids)
-    return replace(found, tokens=tokens, losses=(before, after), evaluated=count)
+    after, _ = losses(made.made, [*cut(unseen, most)])
+    spread = np.linspace(0, len(texts) - 1, min(max(1, SEARCHED // most), len(texts))).astype(int)
+    compared = errors(model, made.made, [texts[n] for n in spread])
+    return replace(
+        found,
+        tokens=0 if ids is None else len(ids),
+        errors=tuple(compared),
+        losses=(before, after),
+        evaluated=count,
+    )
+
+
+def _texts(
+    model: Model, needing: str, calibrate: Any, evaluate: Any
+) -> tuple[Array | None, Array | None]:
+    """The calibration set, and the text to evaluate, which by default is the same."""
+    if needing and calibrate is None:
+        raise StepError(f"the scheme {needing} needs a calibration set: ids of a text")
+    ids = None if calibrate is None else _ids(model, calibrate, "the calibration set")
+    return ids, ids if evaluate is None else _ids(model, evaluate, "the text to evaluate")
 
 
 def _ids(model: Model, given: Any, what: str) -> Array:

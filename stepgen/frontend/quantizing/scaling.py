@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -15,7 +17,10 @@ from ..kinds.scaled_linear import ScaledLinear
 from ..model import Model, Op, walk
 from ..passes.bodies import Body, rewritten
 from ..products import divisor
+from ..steps import room
 from ..weight import Array, Weight
+from .ranges import Range, Ranges
+from .schemes import Schemes, Setting
 
 SHARES = np.linspace(1.0, 0.6, 17)
 """Of the largest number of a group: what is beyond is cut off, if that makes the error smaller."""
@@ -31,11 +36,14 @@ class Rounded:
     bits : {8, 4}
     rows : int
         That share a scale.
+    least : Weight or None
+        The smallest scale of each column [.., out], where sums must have room for a bias.
     """
 
     weight: Weight
     bits: int
     rows: int
+    least: Weight | None = None
 
     @cached_property
     def arrays(self) -> tuple[Array, Array]:
@@ -45,9 +53,11 @@ class Rounded:
         w = w.reshape(*lead, inner // self.rows, self.rows, outer)
         most = 2 ** (self.bits - 1) - 1
         largest = np.abs(w).max(-2, keepdims=True)
+        floor = 0.0 if self.least is None else self.least.numbers()[..., None, None, :]
         best, least = np.zeros_like(largest), np.full(largest.shape, np.inf)
         for share in SHARES:
-            scale = (largest * share / most).astype(np.float32).astype(np.float64)
+            scale = np.maximum(largest * share / most, floor).astype(np.float32)
+            scale = scale.astype(np.float64)
             step = np.where(scale > 0, scale, 1)
             error = np.square(np.clip(np.rint(w / step), -most, most) * step - w)
             error = error.sum(-2, keepdims=True)
@@ -75,67 +85,113 @@ class Rounded:
         return float(10 * np.log10(np.square(w).sum() / noise)) if noise else float("inf")
 
 
-def scaled(model: Model, bits: int, group: int | None) -> tuple[Model, dict[str, Rounded]]:
-    """The model with narrow weights of linears and experts, and these by what has them.
+@dataclass
+class Scaled:
+    """A model on its way to weights of few bits.
 
     Parameters
     ----------
     model : Model
         As `stepgen.frontend.quantizing.preparing.prepared` gives it.
-    bits : {8, 4}
+    schemes : Schemes
     group : int or None
         Most rows that share a scale, where they divide those of a linear's weight evenly; by
         default, and in experts, all.
+    ranges : Ranges or None
+        Of the values that get steps.
+
+    Attributes
+    ----------
+    made : Model
+    weights : dict of str to Rounded
+        By what has them, in order.
+    steps : dict of str to list of Range
+        By what reads the values, in order.
 
     Raises
     ------
     StepError
-        If there are no such weights, or 4 bits are asked for where rows are odd.
+        If there are no such weights, no operation fits a pattern, or 4 bits are asked for where
+        rows are odd.
     """
-    made: dict[str, Rounded] = {}
 
-    def rewrite(body: Body) -> None:
-        for op in [*body.ops]:
-            if not body.alone(op):
-                continue
-            if isinstance(op.kind, Linear):
-                body.put(op, _linear(body, op, bits, group, made))
-            elif type(op.kind) is Experts:
-                body.put(op, _experts(body, op, bits, made))
+    model: Model
+    schemes: Schemes
+    group: int | None
+    ranges: Ranges | None
+    weights: dict[str, Rounded] = field(default_factory=dict)
+    steps: dict[str, list[Range]] = field(default_factory=dict)
 
-    changed = rewritten(model, rewrite)
-    if not made:
-        raise StepError(f"{model.name} has no linear, whose weights could get fewer bits")
-    order = [op.name for op in walk(changed.ops)]
-    return changed, dict(sorted(made.items(), key=lambda one: order.index(one[0].split(":")[0])))
+    def __post_init__(self) -> None:
+        seen: list[str] = []
 
+        def rewrite(body: Body) -> None:
+            for op in [*body.ops]:
+                if not body.alone(op) or type(op.kind) not in (Linear, Experts):
+                    continue
+                seen.append(op.name)
+                setting = self.schemes.of(op)
+                if setting is not None:
+                    narrow = self._linear if isinstance(op.kind, Linear) else self._experts
+                    body.put(op, narrow(body, op, setting))
 
-def _linear(body: Body, op: Op, bits: int, group: int | None, made: dict[str, Rounded]) -> Op:
-    """A linear with a narrow weight."""
-    assert isinstance(op.kind, Linear)
-    own = body.of(op)
-    weight = own["weight"].T if op.kind.transposed else own["weight"]
-    made[op.name] = rounded = _rounded(op, weight, bits, group)
-    narrow = {"weight": rounded.integers, "scale": rounded.scales}
-    bias = {"bias": own["bias"]} if "bias" in own else {}
-    return body.reweigh(op, narrow | bias, ScaledLinear(bits))
+        self.made = rewritten(self.model, rewrite)
+        order = [op.name for op in walk(self.made.ops)]
+        self.schemes.check(sorted(seen, key=order.index))
+        if not self.weights:
+            raise StepError(f"{self.model.name} has no linear, whose weights could get fewer bits")
 
+        def place(one: tuple[str, Any]) -> int:
+            return order.index(one[0].split(":")[0])
 
-def _experts(body: Body, op: Op, bits: int, made: dict[str, Rounded]) -> Op:
-    """Experts with narrow weights, and a scale for each column."""
-    kind, own = op.kind, body.of(op)
-    assert isinstance(kind, Experts)
-    for role in SCALED:
-        made[f"{op.name}:{role}"] = rounded = _rounded(op, own[role], bits, None)
-        own[role] = rounded.integers
-        *lead, _, cols = rounded.scales.shape
-        own[f"{role}_scale"] = rounded.scales.moved((*lead, cols), lambda a: a[..., 0, :])
-    return body.reweigh(op, own, ScaledExperts(kind.top, kind.fn, kind.normalise, bits))
+        self.weights = dict(sorted(self.weights.items(), key=place))
+        self.steps = dict(sorted(self.steps.items(), key=place))
+
+    def _linear(self, body: Body, op: Op, setting: Setting) -> Op:
+        """A linear with a narrow weight."""
+        assert isinstance(op.kind, Linear)
+        own = body.of(op)
+        weight = own["weight"].T if op.kind.transposed else own["weight"]
+        rounded = _rounded(op, weight, setting.bits, self.group)
+        made = dict(own)
+        if setting.values:
+            made["step"] = self._step(op, "x", weight.shape[:-2])
+            if "bias" in own and rounded.rows == weight.shape[-2]:
+                rounded = replace(rounded, least=room(own["bias"], made["step"]))
+        self.weights[op.name] = rounded
+        made |= {"weight": rounded.integers, "scale": rounded.scales}
+        return body.reweigh(op, made, ScaledLinear(setting.bits))
+
+    def _experts(self, body: Body, op: Op, setting: Setting) -> Op:
+        """Experts with narrow weights, and a scale for each column."""
+        kind, own = op.kind, body.of(op)
+        assert isinstance(kind, Experts)
+        *lead, count, _, _ = own["gate"].shape
+        for role in SCALED:
+            name = f"{op.name}:{role}"
+            self.weights[name] = rounded = _rounded(op, own[role], setting.bits, None)
+            own[role] = rounded.integers
+            *rest, _, cols = rounded.scales.shape
+            own[f"{role}_scale"] = rounded.scales.moved((*rest, cols), lambda a: a[..., 0, :])
+        if setting.values:
+            own["step"] = self._step(op, "x", lead)
+            hidden = self._step(op, "hidden", lead)
+            own["hidden_step"] = hidden.moved((*lead, count), lambda a: np.repeat(a, count, -1))
+        made = ScaledExperts(kind.top, kind.fn, kind.normalise, setting.bits)
+        return body.reweigh(op, own, made)
+
+    def _step(self, op: Op, what: str, layers: Sequence[int]) -> Weight:
+        """The steps of what an operation reads, one of each layer."""
+        assert self.ranges is not None
+        name = f"{op.name}:{what}"
+        found = self.steps[op.name if what == "x" else name] = self.ranges.of(name)
+        steps = np.array([one.step for one in found], np.float32)
+        return Weight.of(steps.reshape(*layers, 1))
 
 
 def _rounded(op: Op, weight: Weight, bits: int, group: int | None) -> Rounded:
     """A weight [.., in, out] of an operation with a scale for a column and so many rows."""
     rows, pairs = weight.shape[-2], 2 if bits == 4 else 1  # of numbers of 4 bits two are a byte
     if rows % pairs:
-        raise StepError(f"{op.where}: its weight has {rows} rows, an odd number: take w8")
+        raise StepError(f"{op.where}: its weight has {rows} rows, an odd number: take 8 bits")
     return Rounded(weight, bits, pairs * divisor(rows // pairs, max(1, (group or rows) // pairs)))
