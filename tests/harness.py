@@ -12,9 +12,11 @@ from amaranth.sim import Simulator
 from axi_memory import AxiMemory
 from junk import Junk
 
+from stepgen.compile.cost import on_chip_bits
 from stepgen.hw.accelerator import Accelerator
 from stepgen.hw.design.params import UnitParams
 from stepgen.hw.design.table import Bus, Channel, Design, Unit
+from stepgen.hw.inventory import allocated_bits
 from stepgen.hw.units.sink.params import Sink
 from stepgen.hw.units.source.params import Source
 from stepgen.ir.stalls import Stalls, stalled
@@ -119,7 +121,7 @@ def simulate(
     there is one for each cycle in `aborts`, which a soft reset aborts in that cycle; then
     `memory` is as at first. These runs get the inputs `first`, if there are any, and `seen` gets
     what left through each sink, the error flags and the details. Idle streams carry junk, and so do
-    memories before they are written.
+    memories before they are written. The circuit's memories have to be as large as the design says.
 
     Returns
     -------
@@ -131,6 +133,7 @@ def simulate(
     """
     dut, junk = Accelerator(design), Junk(stalls.seed)
     circuit = junk.circuit(dut)
+    assert allocated_bits(circuit) == on_chip_bits(design)
     results = []
 
     def offer(ctx, port, offered, words):

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from drawn import LANES, Draw, explained_states, raises_error, to_beats, verify
 from harness import lone
-from seeds import some_slow
+from seeds import one_seed_each, some_slow
 
 import stepgen as sg
 from stepgen.functions import Running
@@ -210,10 +210,10 @@ def test_a_state_leaves_while_the_next_chunk_enters():
 
 @pytest.mark.parametrize("every", [False, True])
 def test_tiles_without_rows_and_chunks_without_tiles(every):
-    for fixed, rows, sizes in (
-        (False, 3, [[0, 0], [2, 2], [0], [3], [0, 0, 0]]),
-        (True, 2, [[], [2, 2], [], [], [2]]),
-        (True, 0, [[], [0, 0], [0]]),
+    for fixed, rows, sizes, stalls in (
+        (False, 3, [[0, 0], [2, 2], [0], [3], [0, 0, 0]], Stalls()),
+        (True, 2, [[], [2, 2], [], [], [2]], Stalls(3, {"d_y": 0.6})),
+        (True, 0, [[], [0, 0], [0]], Stalls(4, {"s_x": 0.6})),
     ):
         params = accumulator(UPDATES["int8 add"], rows, 1, 1, fixed=fixed, every=every)
         draw = Draw(2)
@@ -228,8 +228,7 @@ def test_tiles_without_rows_and_chunks_without_tiles(every):
         design = lone(params, [Channel("x", LANES, 8, 3)], [out])
         x = to_beats(mapped(chunks, 2, slices), 3)
         y = to_beats(mapped(due, left - 1, slices), left)
-        for stalls in (Stalls(), Stalls(3, {"d_y": 0.6}), Stalls(4, {"s_x": 0.6})):
-            verify(design, {"s_x": x}, {"d_y": y}, stalls)
+        verify(design, {"s_x": x}, {"d_y": y}, stalls)
 
 
 def test_a_state_that_finds_no_room_counts_as_full():
@@ -346,9 +345,7 @@ def test_what_can_not_be_built(changed, x, y, message):
         lone(Accumulate(**params), heads, [Channel("y", *y, delay=2)])
 
 
-@pytest.mark.parametrize("every", [False, True], ids=["accum", "scan"])
-@pytest.mark.parametrize("name", UPDATES)
-@pytest.mark.parametrize("seed", some_slow(range(4), 2))
+@pytest.mark.parametrize(("seed", "name", "every"), one_seed_each(range(4), UPDATES, (False, True)))
 def test_folds(seed, name, every):
     draw, update = Draw(seed), UPDATES[name]
     outer, count, fixed = draw.one((0, 0, 1, 2)), draw.one((1, 1, 2, 3)), draw.one((True, False))

@@ -8,7 +8,7 @@ from drawn import LANES, Draw, raises_error, to_beats, verify
 from harness import beats, lone
 from hw.test_rows import ELEMENTS, at_of, channel, mapped
 from hw.test_rows import beats as beats_of_rows
-from seeds import some_slow
+from seeds import one_seed_each, some_slow
 
 import stepgen as sg
 from stepgen.hw.design.table import Channel
@@ -19,9 +19,9 @@ from stepgen.semantics import numbers
 from stepgen.timing.model import Fault, predict
 
 
-@pytest.mark.parametrize("name", ELEMENTS)
-@pytest.mark.parametrize("operand", ["address", "bool"])
-@pytest.mark.parametrize("seed", some_slow(range(8), 2))
+@pytest.mark.parametrize(
+    ("seed", "operand", "name"), one_seed_each(range(8), ("address", "bool"), ELEMENTS)
+)
 def test_numbers_are_converted(seed, operand, name):
     draw = Draw([seed, operand == "bool"])
     columns = draw.one((1, 2, 3, 5))

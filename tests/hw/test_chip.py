@@ -9,6 +9,7 @@ from amaranth.hdl import Module, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 from icarus import needs_icarus
+from seeds import slow
 
 from stepgen.hw.board.chip import CLOCK, RESET_BITS, Chip
 from stepgen.hw.board.family import family
@@ -137,7 +138,7 @@ endmodule
 @needs_icarus
 @pytest.mark.parametrize(
     ("name", "wires"),
-    [("ecp5", 1), ("gowin", 1), ("artix7", 1), ("artix7", 2), ("ultrascale_plus", 2)],
+    [("ecp5", 1), ("gowin", 1), slow(("artix7", 1)), slow(("artix7", 2)), ("ultrascale_plus", 2)],
 )
 def test_pads_reset_and_clock(tmp_path, name: str, wires: int) -> None:
     device, blocks = Device(name), family(name)

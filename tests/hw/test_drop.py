@@ -18,7 +18,7 @@ def drop_design(draw, rank, flag_rank, hold):
     )
 
 
-@pytest.mark.parametrize("seed", some_slow(range(36), 9))
+@pytest.mark.parametrize("seed", some_slow(range(36), 6))
 def test_filters(seed):
     draw = Draw(seed)
     rank, share = draw.one((0, 1, 1, 2)), draw.one((0.0, 0.2, 0.5, 0.8, 1.0))

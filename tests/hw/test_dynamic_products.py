@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from itertools import product
 from typing import Any
 
 import numpy as np
 import pytest
 from drawn import Draw, floats
 from harness import check, simulate
-from seeds import slow, some_slow
+from seeds import others_slow
 
 import stepgen as sg
 from stepgen.compile.lower import lower
@@ -71,17 +72,22 @@ def extent(draw: Draw, dim: Any) -> int:
     return dim if isinstance(dim, int) else draw.one((1, 2, 4, 5, MOST))
 
 
-@pytest.mark.parametrize("use", USES)
+KINDS = [
+    *product((sg.int8, sg.bf16), ("k", "n", "kn"), USES),
+    *product((sg.f32,), ("", "k", "n"), USES),
+]
+QUICK = [
+    *((0, sg.int8, dynamic, use) for dynamic, use in product(("k", "n", "kn"), USES)),
+    *((0, sg.bf16, "k", "accum"), (0, sg.bf16, "n", "scan"), (0, sg.bf16, "kn", "map")),
+    (9, sg.f32, "n", "map"),
+]
+
+
 @pytest.mark.parametrize(
-    ("element", "dynamic"),
-    [
-        *((element, dynamic) for element in (sg.int8, sg.bf16) for dynamic in ("k", "n", "kn")),
-        (sg.f32, "n"),
-        *(slow((sg.f32, dynamic)) for dynamic in ("", "k")),
-    ],
+    ("seed", "element", "dynamic", "use"),
+    others_slow([(seed, *kind) for seed, kind in product(range(12), KINDS)], QUICK),
     ids=str,
 )
-@pytest.mark.parametrize("seed", some_slow(range(12), 1))
 def test_products_of_dynamic_tiles(seed: int, dynamic: str, element: sg.ElementType, use: str):
     """In Accum and Scan the tiles of a chunk have one size of the result."""
     draw = Draw(seed)
@@ -124,7 +130,7 @@ def test_products_of_dynamic_tiles(seed: int, dynamic: str, element: sg.ElementT
     compare(seed, g, inputs, lanes)
 
 
-@pytest.mark.parametrize("seed", some_slow(range(8), 2))
+@pytest.mark.parametrize("seed", others_slow(range(8), (3,)))
 def test_functions_of_rows_of_any_length(seed: int):
     """Of two streams, of one column and of one element, fused and apart, and reduced."""
     draw = Draw(seed)

@@ -27,7 +27,7 @@ def merged(chunks, level, choices, dtype=np.int8):
     return {"d_y": to_beats(data, level, dtype), "d_names": to_beats(names, 0, bool)}
 
 
-@pytest.mark.parametrize("seed", some_slow(range(60), 8))
+@pytest.mark.parametrize("seed", some_slow(range(60), 6))
 def test_chunks(seed):
     draw = Draw(seed)
     n, rank, tiled = draw.one((1, 2, 3, 5)), draw.one((0, 0, 1, 2)), draw.one((True, True, False))
@@ -114,6 +114,7 @@ def test_a_selector_that_nobody_takes_holds_up_the_next_chunks():
     assert Counter(predicted.choices["dut"]) == {0: 4, 1: 4}
 
 
+@pytest.mark.slow
 def test_many_inputs_elaborate_with_little_work():
     few, many = (uniform(n, 2, y=2, names=2)[0] for n in (8, 32))
     _, few_calls = worked(lambda: rtlil.convert(Accelerator(few)))

@@ -33,7 +33,7 @@ def output(draw, rank, params):
     return draw.channel("y", rank, delay=params.delay(LANES))
 
 
-@pytest.mark.parametrize("seed", some_slow(range(24), 6))
+@pytest.mark.parametrize("seed", some_slow(range(24), 4))
 def test_count(seed):
     draw = Draw(seed)
     outer, count, slices = draw.one((0, 1, 2)), draw.one((1, 2, 3, 5)), draw.one((1, 2, 3))
@@ -51,7 +51,7 @@ def test_count(seed):
     )
 
 
-@pytest.mark.parametrize("seed", some_slow(range(100, 140), 20))
+@pytest.mark.parametrize("seed", some_slow(range(100, 140), 10))
 def test_reference(seed):
     draw = Draw(seed)
     outer, rank, base = draw.one((0, 0, 1)), draw.one((0, 1, 1, 2)), draw.one((0, 2))
@@ -95,7 +95,7 @@ def test_reference(seed):
     )
 
 
-@pytest.mark.parametrize("seed", some_slow(range(200, 230), 15))
+@pytest.mark.parametrize("seed", some_slow(range(200, 230), 8))
 def test_elements_of_one_beat(seed):
     """Selectors, repeated a number of times or for each element of a reference."""
     draw = Draw(seed)

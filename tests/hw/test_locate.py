@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import product
 from typing import Any
 
 import ml_dtypes
@@ -9,6 +10,7 @@ import numpy as np
 import pytest
 from drawn import raises_error
 from harness import beats, check, lone
+from seeds import others_slow
 
 import stepgen as sg
 from stepgen.cosim.experiment import Experiment
@@ -44,8 +46,10 @@ def place(way: str, row: Any) -> int:
     return min(keys)[3]
 
 
-@pytest.mark.parametrize("lanes", [1, 4])
-@pytest.mark.parametrize("element", TYPES)
+@pytest.mark.parametrize(
+    ("lanes", "element"),
+    others_slow(product((1, 4), TYPES), [(4, "int8"), (1, "bf16")]),
+)
 def test_reference_model_and_circuit_agree_with_sorting(element: str, lanes: int) -> None:
     """Of rows, of the rows of tiles, and of rows that come as slices."""
     rng = np.random.default_rng([lanes, len(element)])
@@ -83,6 +87,7 @@ def test_reference_model_and_circuit_agree_with_sorting(element: str, lanes: int
     check(run.design, run.beats, wanted, stalls, aborts=[11])
 
 
+@pytest.mark.slow
 def test_a_row_wider_than_any_selector() -> None:
     columns = 20_000
     g = sg.Graph("wide")

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from drawn import raises_error
 from harness import beats, check, lone
-from seeds import some_slow
+from seeds import one_seed_each
 
 import stepgen as sg
 from stepgen.cosim.experiment import Experiment
@@ -54,8 +54,7 @@ def bits(rng: np.random.Generator, size: tuple[int, ...], dtype: np.dtype[Any]) 
     return numbers.canonical(drawn)
 
 
-@pytest.mark.parametrize("element", TYPES)
-@pytest.mark.parametrize("seed", some_slow(range(12), 2))
+@pytest.mark.parametrize(("seed", "element"), one_seed_each(range(12), TYPES))
 def test_flags_choose(element: str, seed: int) -> None:
     """Elements, rows, columns or tiles; whatever is not chosen leaves no trace."""
     rng = np.random.default_rng([seed, len(element)])

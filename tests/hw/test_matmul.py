@@ -1,10 +1,11 @@
 from dataclasses import replace
+from itertools import product
 
 import numpy as np
 import pytest
 from drawn import Draw, extent, floats, raises_error, sliced, to_beats, verify
 from harness import beats, lone
-from seeds import some_slow
+from seeds import one_seed_each, others_slow, some_slow
 
 from stepgen.hw.design.table import Channel
 from stepgen.hw.units.matmul.params import Matmul
@@ -64,7 +65,7 @@ def alike(draw: Draw, shape: tuple[int, int]):
     return numbers.as_element(np.full(shape, draw.one((1.0, 1.5, 2.0 - 2.0**-7))), "bf16")
 
 
-def product(x, w, lanes, start=None):
+def product_of(x, w, lanes, start=None):
     if x.dtype.kind == "i":
         made = x.astype(np.int32) @ w.astype(np.int32)
         return made if start is None else made + start
@@ -108,7 +109,7 @@ def products(
     x = each(pairs, depth, lambda p: sliced(p[0], lanes))
     w = each(pairs, depth, lambda p: sliced(p[1].T if transposed else p[1], lanes))
     b = each(pairs, depth, lambda p: sliced(p[2], lanes)) if bias else None
-    y = each(pairs, depth, lambda p: sliced(product(p[0], p[1], lanes, p[2]), lanes))
+    y = each(pairs, depth, lambda p: sliced(product_of(p[0], p[1], lanes, p[2]), lanes))
     return x, w, b, y
 
 
@@ -142,9 +143,9 @@ def compare(
     return verify(design, inputs, {"d_y": to_beats(y, wire, sums)}, draw.stalls(design))
 
 
-@pytest.mark.parametrize("transposed", [False, True], ids=["plain", "transposed"])
-@pytest.mark.parametrize("element", ELEMENTS)
-@pytest.mark.parametrize("seed", some_slow(range(16), 2))
+@pytest.mark.parametrize(
+    ("seed", "element", "transposed"), one_seed_each(range(16), ELEMENTS, (False, True))
+)
 def test_multiplies(seed, element, transposed):
     draw = Draw(seed)
     lanes = draw.one((2, 2, 4))
@@ -155,8 +156,7 @@ def test_multiplies(seed, element, transposed):
     compare(draw, lanes, k, n, rank, dims, **kind)
 
 
-@pytest.mark.parametrize("element", ["int8", "bf16"])
-@pytest.mark.parametrize("seed", some_slow(range(8), 2))
+@pytest.mark.parametrize(("seed", "element"), one_seed_each(range(8), ("int8", "bf16")))
 def test_sums_start_at_a_row(seed, element):
     draw = Draw(seed)
     lanes, rank = draw.one((1, 2, 2, 4)), draw.one((0, 1, 2))
@@ -166,16 +166,21 @@ def test_sums_start_at_a_row(seed, element):
     compare(draw, lanes, k, n, rank, dims, bias=True, **kind)
 
 
-@pytest.mark.parametrize("element", ELEMENTS)
-@pytest.mark.parametrize("n_slices", [1, 2, 3, 4, 7])
-@pytest.mark.parametrize("k_slices", some_slow([3, 1], 1))
+@pytest.mark.parametrize(
+    ("n_slices", "element", "k_slices"),
+    others_slow(
+        product((1, 2, 3, 4, 7), ELEMENTS, (1, 3)),
+        [(1, "bf16", 3), (2, "int16", 3), (3, "bf16", 3), (4, "int8", 3), (7, "int8", 3)],
+    ),
+)
 def test_every_number_of_accumulators(k_slices, n_slices, element):
     draw = Draw(n_slices)
     compare(draw, 2, 2 * k_slices, 2 * n_slices, 0, [(5,)], element=element)
 
 
 @pytest.mark.parametrize(
-    ("lanes", "element"), [(8, "int8"), (16, "int8"), (1, "bf16"), (3, "bf16"), (8, "bf16")]
+    ("lanes", "element"),
+    some_slow([(8, "int8"), (1, "bf16"), (3, "bf16"), (16, "int8"), (8, "bf16")], 3),
 )
 def test_many_and_few_lanes(lanes, element):
     draw = Draw(lanes)
@@ -275,14 +280,15 @@ def test_what_can_not_be_built(changed, x, w, y, message):
         lone(Matmul(**params), [Channel("x", *x), Channel("w", *w)], [y])
 
 
-@pytest.mark.parametrize("seed", some_slow(range(24), 4))
+@pytest.mark.parametrize("seed", some_slow(range(24), 3))
 def test_sums_up_the_tiles_of_a_group(seed):
     """Groups of no tile give zeros where rows are static; tiles of no rows a tile of no rows."""
     draw = Draw(seed)
     sum_up(draw, floats, bound=draw.one((1, 2, 4)), counts=(0, 1, 1, 2, 3))
 
 
-@pytest.mark.parametrize("seed", some_slow(range(4), 2))
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(4))
 def test_the_largest_sums_of_a_group_fit(seed):
     sum_up(Draw(seed), alike, bound=1, counts=(1, 9, 20))
 
@@ -294,7 +300,7 @@ def test_sends_the_sums_of_a_group_after_each_tile(seed):
     sum_up(draw, floats, bound=draw.one((1, 2, 3)), counts=(0, 1, 2, 3), over=draw.one((1, 2)))
 
 
-@pytest.mark.parametrize("seed", some_slow(range(4), 2))
+@pytest.mark.parametrize("seed", some_slow(range(4), 1))
 def test_sums_of_groups_start_at_a_number(seed):
     draw = Draw(seed)
     start = float(starting(draw, 1, "bf16")[0, 0])

@@ -1,11 +1,12 @@
 from dataclasses import replace
+from itertools import product
 
 import numpy as np
 import pytest
 from drawn import Draw, extent, floats, raises_error, sliced, to_beats, verify
 from harness import beats, check, lone
 from hw.test_turn_slices import turned
-from seeds import some_slow
+from seeds import one_seed_each, others_slow, some_slow
 
 import stepgen as sg
 from stepgen.cosim.experiment import Experiment
@@ -108,9 +109,9 @@ def drawn_dims(draw: Draw, more: int) -> list:
     return [(0, 1, 2, 4), *[(0, 1, 2)] * more]
 
 
-@pytest.mark.parametrize(("element", "transposed"), KINDS)
-@pytest.mark.parametrize("seed", some_slow(range(16), 2))
-def test_multiplies(seed, element, transposed):
+@pytest.mark.parametrize(("seed", "kind"), one_seed_each(range(16), KINDS))
+def test_multiplies(seed, kind):
+    element, transposed = kind
     draw = Draw(seed)
     lanes = draw.one((1, 2, 2, 4))
     k, n = (extent(draw, lanes, (1, 1, 2, 3)) for _ in range(2))
@@ -144,8 +145,13 @@ def test_sums_up_the_tiles_of_a_group_of_floats(seed):
     compare(draw, params, lanes, drawn_dims(draw, draw.one((1, 2))))
 
 
-@pytest.mark.parametrize("slices", [1, 2, 3, 4, 5, 32, 33, 34])
-@pytest.mark.parametrize("transposed", [False, True], ids=["plain", "transposed"])
+@pytest.mark.parametrize(
+    ("slices", "transposed"),
+    others_slow(
+        product((1, 2, 3, 4, 5, 32, 33, 34), (False, True)),
+        [*product((1, 2, 3, 4, 5), (False, True)), (32, True), (33, False)],
+    ),
+)
 def test_every_kind_of_memory(slices, transposed):
     """Registers, LUT RAM and block RAM, whose sums are read as soon as they may be."""
     draw, long, short = Draw(slices), 2 * slices, 3 + slices % 2
@@ -154,13 +160,13 @@ def test_every_kind_of_memory(slices, transposed):
     compare(draw, params, 2, [(3,)])
 
 
-@pytest.mark.parametrize(("element", "transposed"), KINDS)
+@pytest.mark.parametrize(("element", "transposed"), others_slow(KINDS, KINDS[::2]))
 def test_many_lanes(element, transposed):
     params = params_of(19, 33, element, transposed=transposed)
     compare(Draw(1), params, 16, [(2,), (0, 1, 2)])
 
 
-@pytest.mark.parametrize("seed", some_slow(range(12), 2))
+@pytest.mark.parametrize("seed", some_slow(range(12), 1))
 def test_sums_of_floats_whose_exponents_grow(seed):
     """Slice by slice, by any distance, so that what was summed up moves by any number of places."""
     draw = Draw(seed)
@@ -207,7 +213,7 @@ def test_a_beat_of_weights_is_taken_in_every_cycle(k_slices, n_slices, transpose
     assert len(taken) == tiles * k * n // lanes
 
 
-@pytest.mark.parametrize("lanes", [1, 4, pytest.param(8, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("lanes", some_slow([4, 1, 8], 1))
 def test_keys_and_values_of_any_number_stream_through(lanes):
     """Those of a cache, which a query is multiplied by: within one beat, and in several.
 

@@ -29,7 +29,7 @@ def partitioned(chunks, selectors, n):
     return outs, walk
 
 
-@pytest.mark.parametrize("seed", some_slow(range(24), 6))
+@pytest.mark.parametrize("seed", some_slow(range(24), 4))
 def test_routes_chunks(seed):
     draw = Draw(seed)
     n = draw.one((1, 2, 3, 5))

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from drawn import raises_error
 from harness import beats, check, lone
-from seeds import some_slow
+from seeds import one_seed_each
 
 import stepgen as sg
 from stepgen.cosim.experiment import Experiment
@@ -47,13 +47,15 @@ def drawn(rng: np.random.Generator, sides: tuple[str, str], columns: int) -> tup
     return g, inputs
 
 
-@pytest.mark.parametrize("seed", some_slow(range(4), 2))
-@pytest.mark.parametrize("columns", [2 * LANES + 1, LANES, LANES - 1])
 @pytest.mark.parametrize(
-    "sides",
-    [("RC", side) for side in ("R", "C", "")]
-    + [(side, "RC") for side in ("R", "C", "")]
-    + [("R", "C"), ("C", "R"), ("R", ""), ("", "C")],
+    ("columns", "seed", "sides"),
+    one_seed_each(
+        (2 * LANES + 1, LANES, LANES - 1),
+        range(4),
+        [("RC", side) for side in ("R", "C", "")]
+        + [(side, "RC") for side in ("R", "C", "")]
+        + [("R", "C"), ("C", "R"), ("R", ""), ("", "C")],
+    ),
 )
 def test_rows_columns_and_elements(sides, columns, seed):
     rng = np.random.default_rng([seed, columns])

@@ -89,7 +89,7 @@ class Chunks:
         return draw.channel(name, self.rank + above, lanes=self.lanes, bits=self.bits, delay=delay)
 
 
-@pytest.mark.parametrize("seed", some_slow(range(40), 8))
+@pytest.mark.parametrize("seed", some_slow(range(40), 6))
 def test_count(seed):
     draw = Draw(seed)
     fixed, counted = draw.one((True, False, False)), draw.one((True, False))
@@ -113,7 +113,7 @@ def test_count(seed):
     )
 
 
-@pytest.mark.parametrize("seed", some_slow(range(100, 150), 16))
+@pytest.mark.parametrize("seed", some_slow(range(100, 150), 7))
 def test_reference(seed):
     draw = Draw(seed)
     fixed, inner, base = draw.one((True, False, False)), draw.one((0, 1, 1, 2)), draw.one((0, 2))
@@ -147,7 +147,7 @@ def test_reference(seed):
     )
 
 
-@pytest.mark.parametrize("seed", some_slow(range(200, 225), 8))
+@pytest.mark.parametrize("seed", some_slow(range(200, 225), 5))
 def test_affine(seed):
     draw = Draw(seed)
     tiles, rows, slices = draw.one((1, 4, 6, 12)), draw.one((1, 2, 3)), draw.one((1, 2))
@@ -224,7 +224,7 @@ def some_chunks(seed):
     raise AssertionError
 
 
-@pytest.mark.parametrize("seed", some_slow(range(300, 316), 8))
+@pytest.mark.parametrize("seed", some_slow(range(300, 316), 4))
 def test_a_chunk_of_too_many_rows(seed):
     """The error and its rows, exact to the cycle; after a soft reset another run is as any."""
     draw, chunks, sizes = some_chunks(seed)

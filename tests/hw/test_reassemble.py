@@ -77,14 +77,14 @@ def drawn_parameters(seed):
     return draw, n, outer, rank, draw.one((0.1, 0.4, 0.7, 1.0))
 
 
-@pytest.mark.parametrize("seed", some_slow(range(20), 5))
+@pytest.mark.parametrize("seed", some_slow(range(20), 4))
 def test_index(seed):
     draw, *case = drawn_parameters(seed)
     design, inputs, merged, ascending = drawn_case(draw, *case, "index")
     verify(design, inputs, {"d_y": merged(ascending)}, draw.stalls(design))
 
 
-@pytest.mark.parametrize("seed", some_slow(range(100, 124), 12))
+@pytest.mark.parametrize("seed", some_slow(range(100, 124), 8))
 def test_arrival(seed):
     draw, *case = drawn_parameters(seed)
     design, inputs, merged, _ = drawn_case(draw, *case, "arrival")
@@ -130,6 +130,7 @@ def test_first_come_first_served():
     verify(design, inputs, {"d_y": to_beats([tiles], 3)}, stalls)
 
 
+@pytest.mark.slow
 def test_many_inputs_elaborate_with_little_work():
     few, many = (uniform_case(n, 2, "arrival")[0] for n in (8, 32))
     _, few_calls = worked(lambda: rtlil.convert(Accelerator(few)))

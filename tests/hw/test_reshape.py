@@ -32,7 +32,7 @@ def plain(flags):
 
 
 @pytest.mark.parametrize("prompt", [False, True])
-@pytest.mark.parametrize("seed", some_slow(range(32), 8))
+@pytest.mark.parametrize("seed", some_slow(range(32), 4))
 def test_pads(seed, prompt):
     draw = Draw(seed)
     rank, chunk, slices = draw.one((0, 0, 1, 2)), draw.one((1, 2, 3, 4)), draw.one((1, 2))

@@ -24,7 +24,7 @@ def flat(items, depth):
     return [leaf for item in items for leaf in flat(item, depth - 1)] if depth else [items]
 
 
-@pytest.mark.parametrize("seed", some_slow(range(40), 8))
+@pytest.mark.parametrize("seed", some_slow(range(40), 4))
 def test_joins(seed):
     draw = Draw(seed)
     outer, slices, buffers = draw.one((0, 0, 1, 2)), draw.one((1, 2, 3)), draw.one((1, 2))

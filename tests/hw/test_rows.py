@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from drawn import LANES, Draw, raises_error, to_beats, verify
 from harness import lone
-from seeds import some_slow
+from seeds import one_seed_each, some_slow
 
 import stepgen as sg
 from stepgen.hw.arithmetic.operations import Operation
@@ -83,8 +83,7 @@ def at_of(tile: sg.Tile) -> np.dtype:
     return numbers.DTYPES[tile.element.name]
 
 
-@pytest.mark.parametrize("name", ELEMENTS)
-@pytest.mark.parametrize("seed", some_slow(range(8), 2))
+@pytest.mark.parametrize(("seed", "name"), one_seed_each(range(8), ELEMENTS))
 def test_rows_are_reduced(seed, name):
     draw, element = Draw(seed), ELEMENTS[name]
     cols = draw.one((1, 2, 3, 4, 5, 7, 8, 11, 14))
@@ -102,8 +101,7 @@ def test_columns_are_shifted(seed):
     agrees(draw, fn, tile, tile)
 
 
-@pytest.mark.parametrize("name", ELEMENTS)
-@pytest.mark.parametrize("seed", some_slow(range(8), 2))
+@pytest.mark.parametrize(("seed", "name"), one_seed_each(range(8), ELEMENTS))
 def test_pairs_are_turned(seed, name):
     """With odd lanes they lie in one beat, or in two."""
     draw, element = Draw([seed, 7]), ELEMENTS[name]
@@ -111,8 +109,7 @@ def test_pairs_are_turned(seed, name):
     agrees(draw, sg.fn.rotate_pairs(), tile, tile, draw.one((1, 2, 3, 3, 4, 5)))
 
 
-@pytest.mark.parametrize("name", ELEMENTS)
-@pytest.mark.parametrize("seed", some_slow(range(7), 3))
+@pytest.mark.parametrize(("seed", "name"), one_seed_each(range(7), ELEMENTS))
 def test_maxima_that_decay(seed, name):
     """By whole numbers; floats round after each column."""
     draw, element = Draw([seed, 5]), ELEMENTS[name]

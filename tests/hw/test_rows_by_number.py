@@ -8,7 +8,7 @@ from drawn import LANES, Draw, raises_error, to_beats, verify
 from harness import beats, check, lone
 from hw.test_rows import ELEMENTS, at_of, channel, mapped, values
 from hw.test_rows import beats as beats_of_rows
-from seeds import some_slow
+from seeds import one_seed_each, some_slow
 
 import stepgen as sg
 from stepgen.cosim.experiment import Experiment
@@ -62,8 +62,7 @@ def number(n) -> np.ndarray:
     return np.full((1, 1), n, np.uint64)
 
 
-@pytest.mark.parametrize("name", ELEMENTS)
-@pytest.mark.parametrize("seed", some_slow(range(6), 3))
+@pytest.mark.parametrize(("seed", "name"), one_seed_each(range(6), ELEMENTS))
 def test_a_row_is_placed(seed, name):
     draw, element = Draw([seed, 1]), ELEMENTS[name]
     cols = draw.one((1, 2, 3, 4, 5, 8))
@@ -105,8 +104,7 @@ def test_rows_that_the_tile_does_not_have(place, count, missing):
         predict(design, given)
 
 
-@pytest.mark.parametrize("name", ELEMENTS)
-@pytest.mark.parametrize("seed", some_slow(range(6), 3))
+@pytest.mark.parametrize(("seed", "name"), one_seed_each(range(6), ELEMENTS))
 def test_columns_are_masked(seed, name):
     draw, element = Draw([seed, 2]), ELEMENTS[name]
     cols, value = draw.one((1, 2, 3, 4, 5, 8)), draw.one((0, -7, 100))
@@ -118,8 +116,7 @@ def test_columns_are_masked(seed, name):
     agrees(draw, sg.fn.mask_cols(value), element, cols, (0, 1, 2, 5), beside)
 
 
-@pytest.mark.parametrize("name", ELEMENTS)
-@pytest.mark.parametrize("seed", some_slow(range(6), 3))
+@pytest.mark.parametrize(("seed", "name"), one_seed_each(range(6), ELEMENTS))
 def test_rows_are_masked(seed, name):
     draw, element = Draw([seed, 4]), ELEMENTS[name]
     cols, value = draw.one((1, 2, 3, 4, 5, 8)), draw.one((0, -7, 100))
@@ -145,8 +142,7 @@ def test_positions_are_masked_by_column_or_row(seed, fn):
     agrees(draw, fn(-7, window), element, cols, (0, 1, 2, 5), beside)
 
 
-@pytest.mark.parametrize("name", ELEMENTS)
-@pytest.mark.parametrize("seed", some_slow(range(8), 2))
+@pytest.mark.parametrize(("seed", "name"), one_seed_each(range(8), ELEMENTS))
 def test_later_positions_are_masked(seed, name):
     draw, element = Draw([seed, 3]), ELEMENTS[name]
     cols, window = draw.one((1, 2, 3, 4, 5, 8)), draw.one((None, 1, 3, 600))

@@ -31,7 +31,7 @@ def joined(nested, depth):
 
 @pytest.mark.parametrize("grouped", [False, True])
 @pytest.mark.parametrize("selectors", [False, True])
-@pytest.mark.parametrize("seed", some_slow(range(10), 3))
+@pytest.mark.parametrize("seed", some_slow(range(10), 2))
 def test_each_has_as_many_addresses(seed, selectors, grouped):
     draw = Draw([seed, selectors, grouped])
     count, bits, width = draw.one((1, 2, 3, 6, 8)), draw.one((2, 5, 32)), draw.one((1, 2, 5))

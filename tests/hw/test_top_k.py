@@ -8,7 +8,7 @@ from drawn import LANES, Draw, raises_error, to_beats, verify
 from harness import beats, lone
 from hw.test_rows import ELEMENTS, channel, mapped, values
 from hw.test_rows import beats as beats_of_rows
-from seeds import some_slow
+from seeds import one_seed_each
 
 import stepgen as sg
 from stepgen.hw.design.table import Channel
@@ -36,9 +36,9 @@ def order(x: np.generic) -> int:
     return -1 - magnitude if sign else magnitude
 
 
-@pytest.mark.parametrize("scores", [False, True])
-@pytest.mark.parametrize("name", ELEMENTS)
-@pytest.mark.parametrize("seed", some_slow(range(6), 3))
+@pytest.mark.parametrize(
+    ("seed", "name", "scores"), one_seed_each(range(6), ELEMENTS, (False, True))
+)
 def test_the_largest_are_chosen(seed, name, scores):
     draw, element = Draw([seed, scores]), ELEMENTS[name]
     columns = draw.one((1, 2, 3, 4, 5, 7, 8, 11))

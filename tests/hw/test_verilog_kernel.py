@@ -87,6 +87,7 @@ def test_a_kernel_with_a_model_is_exact(own: ModuleType, tmp_path: Path) -> None
     assert verdict.good
 
 
+@pytest.mark.slow
 def test_a_kernel_without_a_model_is_held_to_its_values(own: ModuleType, tmp_path: Path) -> None:
     graph = clamped(own, "untimed")
     verdicts = simulate(experiments(graph), tmp_path, driver="cpp")
@@ -99,6 +100,7 @@ def test_a_kernel_without_a_model_is_held_to_its_values(own: ModuleType, tmp_pat
         experiments(graph, 1)[0].prediction  # noqa: B018
 
 
+@pytest.mark.slow
 def test_a_wrong_model_is_found(own: ModuleType, tmp_path: Path) -> None:
     """The register of the circuit takes a cycle that this model does not know of."""
     (wrong,) = simulate(experiments(clamped(own, "hasty"), 1), tmp_path, driver="cpp")
@@ -107,6 +109,7 @@ def test_a_wrong_model_is_found(own: ModuleType, tmp_path: Path) -> None:
     assert int(found[1]) == int(found[2]) + 1
 
 
+@pytest.mark.slow
 def test_inputs_and_included_files(own: ModuleType, tmp_path: Path) -> None:
     """Verilog of 2005 with an included file, two inputs, on other lanes."""
     g = sg.Graph("joined")
@@ -360,6 +363,7 @@ def tiles(kernel: str = "timed"):
 """
 
 
+@pytest.mark.slow
 def test_commands(
     own: ModuleType,
     tmp_path: Path,
