@@ -87,7 +87,7 @@ def test_what_is_there_is_not_made_again(stepgen, here, tools) -> None:
     assert tools.calls == list(NAMES)
 
 
-@pytest.mark.parametrize("tool", NAMES)
+@pytest.mark.parametrize("tool", some_slow(NAMES, 1))
 def test_a_tool_that_fails_leaves_results_as_they_are(stepgen, here, tools, tool) -> None:
     assert stepgen(f"build {LINE} -o out").code == 0
     before = contents(here / "out")
@@ -218,7 +218,7 @@ def test_what_was_changed_since_is_not_replaced(stepgen, here, tools) -> None:
     assert stepgen(f"build {LINE} -o out").code == 0
 
 
-@pytest.mark.parametrize("record", ["kept", "cut"])
+@pytest.mark.parametrize("record", some_slow(["cut", "kept"], 1))
 def test_what_no_record_tells_of_is_not_replaced(stepgen, here, tools, record: str) -> None:
     """Files of a name that the next design has, and all files where the record is damaged."""
     assert stepgen(f"build {LINE} -o out").code == 0
@@ -279,7 +279,7 @@ def test_what_others_put_beside_it_is_not_copied(stepgen, here, tools) -> None:
     assert (contents(here / "other"), tools.calls) == (before, list(NAMES))
 
 
-@pytest.mark.parametrize("damage", ["cut", "gone"])
+@pytest.mark.parametrize("damage", some_slow(["cut", "gone"], 1))
 def test_a_damaged_cache_is_made_anew(stepgen, here, tools, damage: str) -> None:
     assert stepgen(f"build {LINE} -o out").code == 0
     before, _ = contents(here / "out"), tools.calls
@@ -483,7 +483,8 @@ def ring(rows: int = 4000):
 """
 
 
-@pytest.mark.parametrize("command", some_slow(["build", "synth", "deploy"], 1))
+@pytest.mark.slow
+@pytest.mark.parametrize("command", ["build", "synth", "deploy"])
 def test_block_ram_that_is_missing_is_told_before_any_tool_runs(
     stepgen, here, tools, command
 ) -> None:
@@ -539,7 +540,7 @@ def product(columns: int = 16):
 
 @pytest.mark.parametrize(
     ("program", "lanes"),
-    [("wide", 16), ("wide", 32), pytest.param("product", 16, marks=pytest.mark.slow)],
+    some_slow([("wide", 16), ("wide", 32), ("product", 16)], 1),
 )
 def test_fewer_lanes_are_told_where_they_are_the_cure(
     stepgen, here, tools, program: str, lanes: int
@@ -592,6 +593,7 @@ def test_what_takes_less_of_a_netlist(stepgen, here, tools, cells: dict[str, int
 SHAPES = ["{}", "[]", '{"key": 1, "files": 3}', '{"files": [[1], {}]}', "null", "{", "[" * 9999]
 
 
+@pytest.mark.slow
 def test_a_record_of_another_shape_is_no_record(stepgen, here, tools) -> None:
     """What was made is put there again."""
     assert stepgen(f"build {LINE} -o out").code == 0

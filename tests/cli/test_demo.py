@@ -15,6 +15,7 @@ def data(stepgen, here):
     return said.json
 
 
+@pytest.mark.slow
 def test_the_demo(data, stepgen, here):
     assert data["good"]
     board = data["board"]

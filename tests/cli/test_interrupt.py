@@ -23,13 +23,13 @@ HANGS = 300
 LONG = [
     # Compiled loops
     ("time p.py:layer --stall x=0.999999999", "predicting, .* cycles so far"),
-    ("simulate p.py:layer --change memory.latency=1000000000", "simulating, .* cycles so far"),
     ("figure 9 --view fair -j 2", "timing programs"),
     # Python
     ("run p.py:layer --set rows=3000000", "running"),
     # Other programs, which are to be ended too
     ("test p.py:layer --latency 90000000 --driver cocotb", "simulating"),
     # The same of other commands
+    ("simulate p.py:layer --change memory.latency=1000000000", "simulating, .* cycles so far"),
     ("test p.py:layer --latency 2000000000", "predicting, .* cycles so far"),
     ("demo --set tokens=4 --set experts=2 --latency 2000000000", "predicting, .* cycles so far"),
     ("figure 9 --view fair", "timing programs"),
@@ -38,13 +38,13 @@ LONG = [
 ]
 
 
-@pytest.mark.parametrize(("line", "moment"), some_slow(LONG, 5), ids=[line for line, _ in LONG])
+@pytest.mark.parametrize(("line", "moment"), some_slow(LONG, 3), ids=[line for line, _ in LONG])
 def test_ctrl_c_ends_a_command(here: Path, line: str, moment: str) -> None:
     own = {"STEPGEN_CACHE": str(here / "cache")} if line.startswith("figure") else {}
     assert _interrupted(here, line, moment, own, signal.SIGINT) == INTERRUPTED
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+@pytest.mark.parametrize("number", some_slow([signal.SIGTERM, signal.SIGHUP], 1))
 def test_other_signals_end_a_command(here: Path, number: signal.Signals) -> None:
     line = "simulate p.py:layer --change memory.latency=1000000000"
     assert _interrupted(here, line, "simulating", {}, number) == 128 + number
@@ -171,7 +171,7 @@ app.main([])
 """
 
 
-@pytest.mark.parametrize("name", ["SIGINT", "SIGTERM"])
+@pytest.mark.parametrize("name", some_slow(["SIGINT", "SIGTERM"], 1))
 def test_another_exception_in_place_of_the_interrupt(name: str) -> None:
     """Compiled code that is interrupted may raise what it will."""
     line = [sys.executable, "-c", REPLACED.format(name=name)]

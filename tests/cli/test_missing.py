@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
-from seeds import some_slow
+from seeds import others_slow
 
 from stepgen.program.program import examples
 
@@ -26,7 +26,6 @@ SIZES = {
 }
 """Small parameters of the shipped examples."""
 
-QUICK = ("matvec",)
 OWN = {"p.py:soft": "", "empty.py:empty": "", "recipes:relu": "", "normalize:rms_norm": "rows=8"}
 EMPTY = """
 import stepgen as sg
@@ -60,7 +59,7 @@ def test_every_example_has_small_parameters() -> None:
 
 
 @pytest.mark.parametrize(
-    "program", [*some_slow(sorted(SIZES, key=lambda name: name not in QUICK), len(QUICK)), *OWN]
+    "program", others_slow([*SIZES, *OWN], ("p.py:soft", "empty.py:empty", "recipes:relu"))
 )
 def test_no_command_prints_what_is_undefined(stepgen, here, program) -> None:
     (here / "empty.py").write_text(EMPTY)

@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 
 import pytest
+from seeds import others_slow
 
 import stepgen as sg
 
@@ -133,7 +134,10 @@ def there(here: Path) -> Path:
     return here
 
 
-@pytest.mark.parametrize(("file", "right", "wrong", "said"), CASES)
+@pytest.mark.parametrize(
+    ("file", "right", "wrong", "said"),
+    others_slow(CASES, [case for case in CASES if case[0] != "clip.py"] + CASES[-2:]),
+)
 def test_a_mistake_is_one_sentence(
     stepgen, there: Path, file: str, right: str, wrong: str, said: str
 ) -> None:
@@ -145,9 +149,7 @@ def test_a_mistake_is_one_sentence(
     assert re.match(rf"stepgen: .*{said}", told.err.splitlines()[-1])
 
 
-@pytest.mark.parametrize(
-    "file", ["leaky.py", "repeat.py", *(pytest.param(f, marks=pytest.mark.slow) for f in FILES)]
-)
+@pytest.mark.parametrize("file", others_slow(FILES, ("leaky.py",)))
 def test_no_missing_line_ends_in_a_traceback(stepgen, there: Path, file: str) -> None:
     lines = FILES[file].splitlines(keepends=True)
     for number, line in enumerate(lines):

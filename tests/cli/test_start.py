@@ -43,7 +43,7 @@ echo "${COMPREPLY[@]}"
             ("stepgen time moe --max", "--max-cycles"),
             ("stepgen run moe --save", "--save-inputs"),
         ],
-        2,
+        1,
     ),
 )
 def test_the_shell_completes(tmp_path, words, completed) -> None:
@@ -65,7 +65,7 @@ def test_standard_streams_may_be_closed() -> None:
     assert subprocess.run(["sh", "-c", line], check=False).returncode == 0
 
 
-@pytest.mark.parametrize("option", ["", "--json"])
+@pytest.mark.parametrize("option", some_slow(["", "--json"], 1))
 def test_output_that_has_no_room_is_told(tmp_path, option) -> None:
     def no_room() -> None:
         resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
@@ -103,6 +103,7 @@ main(["verilog", "moe", "--set", "tokens=2", "--set", "experts=2"])
 """
 
 
+@pytest.mark.slow
 def test_no_warning_about_a_circuit_whose_elaboration_failed(tmp_path) -> None:
     done = subprocess.run(
         [sys.executable, "-c", HALF_MADE], capture_output=True, text=True, check=False, cwd=tmp_path
@@ -127,13 +128,16 @@ finally:
 
 @pytest.mark.parametrize(
     ("words", "used"),
-    [
-        ("--help", set()),
-        ("show --help", set()),
-        ("show gelu", {"networkx", "rich"}),
-        ("metrics gelu", {"rich"}),
-        ("simulate gelu", {"networkx", "numba", "rich"}),
-    ],
+    some_slow(
+        [
+            ("--help", set()),
+            ("metrics gelu", {"rich"}),
+            ("simulate gelu", {"networkx", "numba", "rich"}),
+            ("show --help", set()),
+            ("show gelu", {"networkx", "rich"}),
+        ],
+        3,
+    ),
 )
 def test_a_command_loads_what_it_uses(words, used) -> None:
     done = subprocess.run(

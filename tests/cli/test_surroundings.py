@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from seeds import some_slow
 
 START = [sys.executable, "-m", "stepgen"]
 LONGEST = 255
@@ -28,11 +29,14 @@ print(matplotlib.rcParams["backend"], os.environ["MPLBACKEND"])
 
 @pytest.mark.parametrize(
     ("asked", "found"),
-    [
-        ("module://matplotlib_inline.backend_inline", None),
-        ("nonsense", None),
-        ("svg", "svg"),  # a program of the user's gets what it asks for
-    ],
+    some_slow(
+        [
+            ("module://matplotlib_inline.backend_inline", None),
+            ("nonsense", None),
+            ("svg", "svg"),  # a program of the user's gets what it asks for
+        ],
+        1,
+    ),
 )
 def test_figures_need_no_backend(tmp_path: Path, asked: str, found: str | None) -> None:
     done = subprocess.run(
@@ -50,7 +54,7 @@ def test_figures_need_no_backend(tmp_path: Path, asked: str, found: str | None) 
     assert (tmp_path / "figure.png").stat().st_size
 
 
-@pytest.mark.parametrize("command", ["time", "simulate"])
+@pytest.mark.parametrize("command", some_slow(["time", "simulate"], 1))
 def test_a_compiler_that_is_turned_off_is_told(command: str) -> None:
     done = subprocess.run(
         [*START, command, "moe", "--set", "tokens=2", "--set", "experts=2"],
@@ -63,7 +67,9 @@ def test_a_compiler_that_is_turned_off_is_told(command: str) -> None:
     assert done.stderr.splitlines()[-1].startswith("stepgen: NUMBA_DISABLE_JIT is set, ")
 
 
-@pytest.mark.parametrize(("words", "code"), [("show nope", 2), ("run recipes:relu", 0)])
+@pytest.mark.parametrize(
+    ("words", "code"), some_slow([("show nope", 2), ("run recipes:relu", 0)], 1)
+)
 def test_a_stderr_without_room_changes_nothing(words: str, code: int) -> None:
     line = [*START, *words.split()]
     with open("/dev/full", "w") as full:

@@ -41,6 +41,7 @@ def test_all_machines_write_the_same_text(stepgen, here) -> None:
         assert made[machine]["cycles"] == made[machine]["predicted"]
 
 
+@pytest.mark.slow
 def test_the_verilog_writes_and_a_difference_ends_the_text(stepgen, here, monkeypatch) -> None:
     b = Builder("small", tokens=(1, 8))
     weights = np.random.default_rng(1).normal(size=(5, 4)).astype(np.float32)

@@ -49,6 +49,7 @@ def test_a_project_is_written(stepgen, here, tools) -> None:
     assert stepgen(f"build out --board {BOARD} --json").json["built"] is False
 
 
+@pytest.mark.slow
 def test_another_clock(stepgen, here) -> None:
     assert stepgen(f"build {LINE} -o out --clock 80").code == 0
     assert "Clock of the design: 80 MHz." in (here / "out" / BOARD / "build.tcl").read_text()
