@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from seeds import some_slow
 
 import stepgen as sg
 from stepgen.compile.lower import lower
@@ -44,6 +43,7 @@ def contents(g: sg.Graph, seed: int) -> dict[str, Any]:
     }
 
 
+@pytest.mark.slow
 def test_what_is_read_follows_from_what_was_read(tmp_path: Path) -> None:
     g = gather(20)
     inputs = contents(g, 4)
@@ -119,7 +119,8 @@ def cache(rows: int) -> sg.Graph:
     return g
 
 
-@pytest.mark.parametrize("rows", some_slow([1, 4], 1))
+@pytest.mark.slow
+@pytest.mark.parametrize("rows", [1, 4])
 def test_tiles_of_other_heights_lie_in_the_same_rows(tmp_path: Path, rows: int) -> None:
     g, rng = cache(rows), np.random.default_rng(rows)
     numbers = [rng.integers(-100, 100, (n, 1, 6)).astype(np.int8) for n in (4, 0, 3)]
@@ -165,6 +166,7 @@ def test_addresses_that_wires_do_not_tell_are_refused(how: str, number: int) -> 
         one.case()
 
 
+@pytest.mark.slow
 def test_a_pass_waits_for_the_end_of_what_triggers_it(tmp_path: Path) -> None:
     """Rows of flags as one tile: its first beat is there long before the last row is written."""
     g = sg.Graph("whole")

@@ -27,6 +27,7 @@ def attention(window: int) -> sg.Graph:
     return g
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("lanes", WIDTHS)
 def test_a_prompt_and_a_token_are_one_program(lanes: int, tmp_path: Path) -> None:
     """Each row sees itself and two rows before it."""

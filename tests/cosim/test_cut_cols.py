@@ -9,6 +9,7 @@ from snippets import WIDTHS, holds
 import stepgen as sg
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("lanes", WIDTHS)
 def test_heads_of_rows_and_of_tiles(lanes: int, tmp_path: Path) -> None:
     """Each head has a matrix of its own; then all are one row again."""

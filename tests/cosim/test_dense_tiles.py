@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from seeds import some_slow
 
 import stepgen as sg
 from stepgen.compile.cost import hardware
@@ -36,7 +35,8 @@ def experiment(lanes: int, bus: Bus, seed: int) -> Experiment:
     return Experiment(g, inputs, lanes=lanes, bus=bus, stalls=Stalls(seed, SHARES))
 
 
-@pytest.mark.parametrize(("lanes", "data_bits"), some_slow([(2, 128), (1, 32), (8, 32)], 1))
+@pytest.mark.slow
+@pytest.mark.parametrize(("lanes", "data_bits"), [(2, 128), (1, 32), (8, 32)])
 def test_they_are_read_and_written_to_the_byte(tmp_path, lanes, data_bits):
     one = experiment(lanes, Bus(data_bits=data_bits, burst=4), lanes)
     verdict = one.test(tmp_path, driver="cpp", opt=LEAST_BUILD)

@@ -40,7 +40,8 @@ SLOTS = ("x", "sel", "route", "load", "up", "save", "pad", "cut", "y")
 """Names in `with_memory` that users choose."""
 
 
-@pytest.mark.parametrize("seed", some_slow(range(2), 1))
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(2))
 def test_drawn_names(seed: int, tmp_path: Path) -> None:
     rng = np.random.default_rng(seed)
     graph, *names = (str(name) for name in rng.permutation(NAMES))

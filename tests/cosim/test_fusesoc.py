@@ -14,6 +14,7 @@ from build_flows import FuseSoC
 from cocotb_tools import config
 from icarus import needs_icarus
 from own_kernels import own_kernels
+from seeds import some_slow
 
 import stepgen as sg
 from stepgen.cosim.experiment import Experiment
@@ -103,6 +104,7 @@ def test_the_bench_runs_and_what_is_wrong_fails(tmp_path):
     assert "No module named 'nothing_of_this_name'" in said
 
 
+@pytest.mark.slow
 @needs_icarus
 def test_the_bench_runs_on_icarus(tmp_path):
     written(tmp_path / "release", plain())
@@ -113,7 +115,7 @@ def test_the_bench_runs_on_icarus(tmp_path):
     assert "TESTS=2 PASS=2 FAIL=0" in said
 
 
-@pytest.mark.parametrize("wraps", [(), ("axi",), ("wishbone",), ("wishbone", "axi")])
+@pytest.mark.parametrize("wraps", some_slow([["wishbone", "axi"], [], ["axi"], ["wishbone"]], 1))
 def test_the_verilog_has_no_warnings(wraps, folders, tmp_path):
     folder = folders(tmp_path / "memory", wraps=wraps)
     fusesoc = FuseSoC(tmp_path)

@@ -52,11 +52,13 @@ def expanding(most: int) -> list[list[Case]]:
     return [[dataclasses.replace(run, junk=True) for run in one] for one in islice(some, most)]
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("wrong")
 def test_what_a_unit_uses_while_it_is_not_valid_is_found() -> None:
     assert any(v.status == "failed" for one in expanding(5) for v in compare_all(one))
 
 
+@pytest.mark.slow
 @needs_icarus
 @pytest.mark.usefixtures("wrong")
 def test_what_a_unit_uses_while_it_is_not_valid_is_x() -> None:
@@ -67,6 +69,7 @@ def test_what_a_unit_uses_while_it_is_not_valid_is_x() -> None:
     pytest.fail("no X")
 
 
+@pytest.mark.slow
 def test_without_the_mistake_all_agree() -> None:
     for one in expanding(1):
         assert [v.says for v in compare_all(one) if v.status == "failed"] == []

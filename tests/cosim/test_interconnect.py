@@ -120,8 +120,9 @@ def demo() -> Program:
     return load("moe", {name: str(size) for name, size in SIZES.items()})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("simulator", SIMULATORS)
-@pytest.mark.parametrize("program", [gated, pytest.param(demo, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("program", [gated, demo])
 def test_a_design_beside_a_host(program, simulator, tmp_path):
     whole = program()
     experiment = Experiment(whole.graph, whole.inputs)

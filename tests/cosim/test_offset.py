@@ -22,6 +22,7 @@ def queries_and_keys(columns=16, queries=3, keys=2):
     return g
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("lanes", WIDTHS)
 def test_parts_of_one_tensor_and_of_one_buffer(lanes, tmp_path):
     rng = np.random.default_rng(0)

@@ -121,10 +121,8 @@ def stalls(g: sg.Graph, seed: int) -> list[Stalls]:
     ]
 
 
-SLOW = [pytest.param(seed, marks=pytest.mark.slow) for seed in range(2, 48)]
-
-
-@pytest.mark.parametrize("seed", [*range(2), *SLOW])
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(48))
 def test_a_circuit_keeps_the_order(seed: int, tmp_path: Path) -> None:
     g, inputs = drawn(seed)
     design = lower(g)
@@ -147,6 +145,7 @@ def test_a_tile_without_bound_can_not_leave_whole() -> None:
         lower(g)
 
 
+@pytest.mark.slow
 def test_addresses_that_lead_to_others_are_single_beats(tmp_path: Path) -> None:
     """They have no levels of a tile, and are whole as they are."""
     g = sg.Graph("links")

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from seeds import some_slow
 
 import stepgen as sg
 from stepgen.cosim.case import Refusals
@@ -51,7 +52,7 @@ def errors() -> list[Experiment]:
     return found
 
 
-@pytest.mark.parametrize("driver", ["cpp", "cocotb"])
+@pytest.mark.parametrize("driver", some_slow(["cpp", "cocotb"], 1))
 def test_an_error_of_the_memory_shows_in_its_run_alone(driver: str, tmp_path: Path) -> None:
     experiments = errors()
     assert experiments[0].answers == (8, 2)
@@ -74,7 +75,7 @@ def test_an_error_that_is_not_shown_is_a_fault(
         assert "expected error 1" in verdict.outcome.faults[0]
 
 
-@pytest.mark.parametrize("driver", ["cpp", "cocotb"])
+@pytest.mark.parametrize("driver", some_slow(["cpp", "cocotb"], 1))
 def test_neighbours_may_begin_late(driver: str, tmp_path: Path) -> None:
     experiment = copied(late=50).experiment()
     verdict = experiment.test(tmp_path, driver=driver)

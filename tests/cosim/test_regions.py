@@ -93,6 +93,7 @@ def test_addresses_from_memory_follow_the_request_to_its_region(tmp_path: Path) 
         assert verdict.good, verdict.outcome.faults
 
 
+@pytest.mark.slow
 def test_chunks_that_overtake_each_other_in_a_loop(tmp_path: Path) -> None:
     """One run behind the other; the loop drains and ends."""
     turns = next(t for t in map(loops.drawn, range(99)) if t.ways and len(t.leaving) > 12)

@@ -11,6 +11,7 @@ import stepgen as sg
 LAYERS, WIDTH, DIM = 2, 8, 4
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("lanes", WIDTHS)
 def test_one_matrix_unit_for_queries_keys_and_values(lanes: int, tmp_path: Path) -> None:
     """Of each row of each layer; the keys of a row come behind those of its cache."""

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from icarus import SIMULATORS, needs_icarus
 from programs import every_unit, every_unit_inputs
+from seeds import some_slow
 from standing_alone import Environment
 
 import stepgen as sg
@@ -64,6 +65,7 @@ def change(path: Path, **arrays) -> None:
 SIZES = {"vectors": "6", "selected": "3", "width": "8", "columns": "8", "element": "int8"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("simulator", SIMULATORS)
 def test_a_bench_and_changes_of_its_stimulus(simulator, alone, tmp_path):
     program = load("matvec", {**SIZES, "tiling": "dynamic"})
@@ -112,7 +114,7 @@ def test_a_waveform_after_a_build_without(simulator, alone, tmp_path):
     assert written(tmp_path, tiny("waved")) == bench
 
 
-@pytest.mark.parametrize("name", ["test", "test_me", "me_test"])
+@pytest.mark.parametrize("name", some_slow(["test", "test_me", "me_test"], 1))
 def test_pytest_finds_the_runner_alone(name, tmp_path):
     bench = written(tmp_path, tiny(name))
     command = [sys.executable, "-m", "pytest", "--collect-only", "-q"]

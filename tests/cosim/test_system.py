@@ -41,7 +41,7 @@ def agrees(seed: int) -> Experiment:
     return experiment
 
 
-@pytest.mark.parametrize("seed", some_slow(range(8), 2))
+@pytest.mark.parametrize("seed", some_slow([1, 3, 0, 2, *range(4, 8)], 2))
 def test_drawn_pairs_do_what_is_predicted(seed: int) -> None:
     agrees(seed)
 
@@ -62,7 +62,8 @@ def test_the_drawn_pairs_differ() -> None:
     assert sorts == {-1, 0, 1}
 
 
-@pytest.mark.parametrize(("first", "second"), some_slow([(8, 2), (1, 4)], 1))
+@pytest.mark.slow
+@pytest.mark.parametrize(("first", "second"), [(8, 2), (1, 4)])
 def test_the_verilog_of_a_system(first: int, second: int, tmp_path: Path) -> None:
     """Both parts use the memory; every cycle, all counters, what is stored, runs aborted before."""
     system = stored({"first": first, "second": second})

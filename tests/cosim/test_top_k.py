@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from seeds import some_slow
 
 import stepgen as sg
 from stepgen.cosim.building import LEAST_BUILD
@@ -53,7 +52,8 @@ def contents(g: sg.Graph, seed: int) -> dict[str, Any]:
     return {"x": x.astype(np.int8)} | {n: v.astype(np.int8) for n, v in drawn.items()}
 
 
-@pytest.mark.parametrize("order", some_slow(["arrival", "index"], 1))
+@pytest.mark.slow
+@pytest.mark.parametrize("order", ["arrival", "index"])
 def test_tokens_go_where_a_gate_sends_them(order: Any, tmp_path: Any) -> None:
     g = sg.Graph("gated")
     x = g.input("x", sg.int8[1, WIDTH], (TOKENS,))

@@ -101,6 +101,7 @@ endmodule
 """
 
 
+@pytest.mark.slow
 def test_uninitialised_values_are_drawn(tmp_path: Path) -> None:
     """Both drivers find a design that uses a payload that is not valid, or never written."""
     ports = (
@@ -167,6 +168,7 @@ def test_the_cache_can_be_put_elsewhere(monkeypatch: pytest.MonkeyPatch, tmp_pat
         assert cache_folder() == tmp_path / "stepgen"
 
 
+@pytest.mark.slow
 def test_folders_with_spaces(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     objects = cache_folder() / "objects"
     monkeypatch.setenv("STEPGEN_CACHE", str(tmp_path / "my cache"))

@@ -9,7 +9,6 @@ import pytest
 from amaranth.hdl import Module
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
-from seeds import some_slow
 
 from stepgen.emit import modules
 from stepgen.emit.modules import Modules
@@ -55,7 +54,8 @@ def elaborated(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return kinds
 
 
-@pytest.mark.parametrize("seed", some_slow(range(2), 1))
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(2))
 def test_kept_modules_make_the_same_text(seed: int, tmp_path: Path, elaborated: list[str]) -> None:
     designs = [design for design, _ in zip(drawn(seed), range(4), strict=False)]
     plain = [rtlil(design) for design in designs]
@@ -99,6 +99,7 @@ def test_verilog_is_kept_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     assert to_verilog(design, kept=Modules(tmp_path)) == right
 
 
+@pytest.mark.slow
 def test_where_nothing_can_be_written_nothing_is_kept(tmp_path: Path) -> None:
     design = next(drawn(4))
     (tmp_path / "file").touch()

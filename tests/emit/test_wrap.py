@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
+from seeds import some_slow
 
 import stepgen as sg
 from stepgen.compile.lower import lower
@@ -35,7 +36,7 @@ def declared(text: str) -> list[str]:
     return found
 
 
-@pytest.mark.parametrize("wrap", WRAPS)
+@pytest.mark.parametrize("wrap", some_slow(WRAPS, 1))
 def test_streams_may_be_called_as_anything_in_a_wrapper(wrap: str) -> None:
     """Whatever a name of the wrapper begins with, up to an underscore, and each name as a whole."""
     known = declared(wrapped("x", wrap))

@@ -34,12 +34,10 @@ LENGTHS = {"attention": [0, 1, 3, 4, 37, 5], "decoder": [3, 0, 9]}
 SIZED = {"gnn", "alignment"}
 """Of what is drawn follow the sizes of tensors, so all runs of a design have the same."""
 
-QUICK: list[tuple[str, dict[str, Any]]] = [
-    ("perceptron", {"rows": 16}),
-    ("moe", SMALL | {"transform": SHARED.format(2)}),
-    ("alignment", {}),
-]
+QUICK: list[tuple[str, dict[str, Any]]] = [("moe", SMALL | {"transform": SHARED.format(2)})]
 SLOW: list[tuple[str, dict[str, Any]]] = [
+    ("perceptron", {"rows": 16}),
+    ("alignment", {}),
     ("attention", {"rows": 2, "width": 8, "tile": 4}),
     ("gnn", {}),
     ("normalize:rms_norm", {}),

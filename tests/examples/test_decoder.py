@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 from programs import example, gate_of
+from seeds import some_slow
 from work import worked
 
 import stepgen as sg
@@ -97,7 +98,9 @@ def test_it_is_a_decoder_layer(
     np.testing.assert_allclose(key, expected, atol=0.05, rtol=0.05)
 
 
-@pytest.mark.parametrize(("model", "heads", "kv"), [("mixtral", 32, 8), ("qwen", 32, 4)])
+@pytest.mark.parametrize(
+    ("model", "heads", "kv"), some_slow([("mixtral", 32, 8), ("qwen", 32, 4)], 1)
+)
 def test_full_layers_are_built_with_little_work(model: str, heads: int, kv: int) -> None:
     lengths = np.array([1063, 17, 31, 4000])
     build = example("decoder").decoder

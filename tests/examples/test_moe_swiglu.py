@@ -69,6 +69,7 @@ def test_the_gate_repeats_a_routing() -> None:
     assert (gate_of(products)["route"] == moe.selectors(routing, 4)).all()
 
 
+@pytest.mark.slow
 def test_the_full_qwen_layer_is_built_with_little_work() -> None:
     build = example("moe_swiglu").moe_swiglu
     build("qwen", data=False)  # SymPy keeps what it has computed once

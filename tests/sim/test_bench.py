@@ -121,6 +121,7 @@ def test_both_drivers_as_predicted(simulation: Simulation, tmp_path: Path) -> No
     assert [o.registers for o in slow] == [o.registers for o in fast]
 
 
+@pytest.mark.slow
 def test_the_judge_agrees(simulation: Simulation, tmp_path: Path) -> None:
     rng = np.random.default_rng(1)
     cases = [draw(rng, i, judge=True) for i in range(4)]
@@ -229,6 +230,7 @@ def test_a_waveform_needs_a_simulation_that_can_write_it(
         run_cocotb(simulation, tmp_path, vcd=tmp_path / "a.vcd")
 
 
+@pytest.mark.slow
 def test_waveforms(tmp_path: Path) -> None:
     traced = build(INTERFACE, DESIGN, trace=True)
     write_cases(tmp_path, INTERFACE, [draw(np.random.default_rng(7), 0)])

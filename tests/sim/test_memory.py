@@ -29,6 +29,7 @@ def test_every_handshake_by_the_rules(simulation: Simulation, tmp_path: Path) ->
     assert [o.faults for o in outcomes] == [[]] * len(cases)
 
 
+@pytest.mark.slow
 def test_the_same_under_cocotb(simulation: Simulation, tmp_path: Path) -> None:
     rng = np.random.default_rng(2)
     cases = [draw(rng, f"case {i}") for i in range(15)]
