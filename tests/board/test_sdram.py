@@ -12,7 +12,7 @@ import pytest
 from amaranth.hdl import Const, Module
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
-from seeds import some_slow
+from seeds import others_slow
 
 from stepgen.cosim.case import Case, write_cases
 from stepgen.cosim.payload import Rows
@@ -240,7 +240,7 @@ def faults(timing: SdramTiming, bus: Bus, cases: list[Case], folder: Path) -> li
     return [o.faults for o in run_driver(built, folder, cases=len(cases))]
 
 
-@pytest.mark.parametrize("setting", SETTINGS)
+@pytest.mark.parametrize("setting", others_slow(SETTINGS, ("queues in block RAM",)))
 def test_every_handshake_as_predicted(setting: str, tmp_path: Path) -> None:
     timing, bus = SETTINGS[setting]
     drawn = Drawn(timing, bus, 1)
@@ -291,9 +291,8 @@ def test_a_wrong_setting_of_the_model_is_seen(name: str, tmp_path: Path) -> None
     assert any("instead of" in fault or "beat" in fault for each in found for fault in each)
 
 
-@pytest.mark.parametrize(
-    ("pins", "word", "mhz"), some_slow([(16, 64, 100), (16, 32, 133), (32, 64, 100)], 1)
-)
+@pytest.mark.slow
+@pytest.mark.parametrize(("pins", "word", "mhz"), [(16, 64, 100), (16, 32, 133), (32, 64, 100)])
 def test_bursts_of_128_bytes_take_the_pins(pins: int, word: int, mhz: int, tmp_path: Path) -> None:
     """At the times of a chip of speed grade -7."""
     chip = {

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from seeds import some_slow
 
 from stepgen.board import selftest
 from stepgen.board.device import Device
@@ -44,7 +45,7 @@ def test_a_good_board(device: Device) -> None:
     assert steps["link"].found["repeated"] == 0
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", some_slow(range(6), 1))
 def test_cycles_do_not_depend_on_what_the_host_read_and_wrote_before(
     device: Device, seed: int
 ) -> None:
@@ -59,7 +60,7 @@ def test_cycles_do_not_depend_on_what_the_host_read_and_wrote_before(
     assert device.test(inputs).outcome.faults == []
 
 
-@pytest.mark.parametrize("factor", [0.97, 0.99, 1.01, 1.03])
+@pytest.mark.parametrize("factor", some_slow([0.97, 0.99, 1.01, 1.03], 1))
 def test_another_clock_is_found(
     device: Device, monkeypatch: pytest.MonkeyPatch, factor: float
 ) -> None:
@@ -77,7 +78,7 @@ def test_another_clock_is_found(
     )
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", some_slow(range(3), 1))
 def test_a_link_that_drops_ends_the_test(
     device: Device, monkeypatch: pytest.MonkeyPatch, seed: int
 ) -> None:

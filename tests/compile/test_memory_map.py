@@ -37,7 +37,7 @@ def fitting(draw):
     return tensors
 
 
-@settings(max_examples=20)
+@settings(max_examples=8)
 @given(fitting().filter(bool))
 def test_drawn_tensors(tensors):
     """The compiler's places are free and in order; addresses reach the last byte, no further."""

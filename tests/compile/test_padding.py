@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 import stepgen as sg
 from stepgen.cosim.building import LEAST_BUILD
@@ -15,6 +16,7 @@ PADS = (0, 1, -3, 7)
 FRACTIONS = (1 / 3, -2.5, 1e-3, 3e38, 1e-45, -1e-39, 65537.0, float("inf"))
 
 
+@pytest.mark.slow
 def test_padding_of_every_element_type_is_that_of_the_reference(tmp_path: Path) -> None:
     rng = np.random.default_rng(4)
     g = sg.Graph("padded")

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from seeds import one_seed_each
 
 import stepgen as sg
 from stepgen.cosim.building import LEAST_BUILD
@@ -122,11 +123,12 @@ def close(model: Model, given: dict[str, Any], nested: Any, element: str) -> boo
     return True
 
 
-@pytest.mark.parametrize("tokens", [1, 7])
-@pytest.mark.parametrize(("rows", "columns"), [(1, 64), (1, 4), (3, 4)])
-@pytest.mark.parametrize("element", ["f32", "bf16"])
-@pytest.mark.parametrize("build", MODELS)
-def test_a_program_computes_what_its_model_does(build, element, rows, columns, tokens) -> None:
+@pytest.mark.parametrize(
+    ("sides", "tokens", "element", "build"),
+    one_seed_each([(1, 64), (1, 4), (3, 4)], (1, 7), ("f32", "bf16"), MODELS),
+)
+def test_a_program_computes_what_its_model_does(build, element, sides, tokens) -> None:
+    rows, columns = sides
     model = build(tokens)
     given = drawn(model, {}, tokens, tokens)
     graph, weights = lower(model, element=element, rows=rows, columns=columns)
@@ -149,17 +151,18 @@ def test_mixtures_of_drawn_sizes(seed: int, element: str) -> None:
     assert close(model, given, found.nested, element)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("build", "rows"),
     [
         (perceptron, 1),
-        pytest.param(gated, 3, marks=pytest.mark.slow),
-        pytest.param(mixture, 1, marks=pytest.mark.slow),
-        pytest.param(mixtures, 1, marks=pytest.mark.slow),
-        pytest.param(layers, 1, marks=pytest.mark.slow),
-        pytest.param(layers, 3, marks=pytest.mark.slow),
-        pytest.param(words, 1, marks=pytest.mark.slow),
-        pytest.param(words, 3, marks=pytest.mark.slow),
+        (gated, 3),
+        (mixture, 1),
+        (mixtures, 1),
+        (layers, 1),
+        (layers, 3),
+        (words, 1),
+        (words, 3),
     ],
 )
 def test_a_circuit_computes_what_its_program_does(build, rows, tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from seeds import some_slow
 
 from frontend import decoders
 from stepgen.cosim.building import LEAST_BUILD
@@ -25,7 +26,7 @@ def plain(rng: np.random.Generator) -> decoders.Sizes:
     return replace(decoders.drawn(rng), layer_norm=False, head_norm=False)
 
 
-@pytest.mark.parametrize("seed", range(16))
+@pytest.mark.parametrize("seed", some_slow(range(16), 5))
 def test_programs_compute_the_bits_of_the_golden_meaning(seed: int) -> None:
     rng = np.random.default_rng(seed)
     sizes = plain(rng)
@@ -61,6 +62,7 @@ def test_a_file_has_the_same_model(tmp_path: Path) -> None:
     assert {w.element for w in found.weights.values()} == {"int8", "int16", "int32", "f64"}
 
 
+@pytest.mark.slow
 def test_a_search_finds_places_that_are_nearer() -> None:
     model = decoders.decoder(decoders.Sizes(layers=2, experts=3))
     found = quantized(model, TEXT, evaluate=TEXT[:20])

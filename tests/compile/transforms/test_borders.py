@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from same import check_same
+from seeds import some_slow
 
 import stepgen as sg
 from stepgen.compile.transforms import parallelize
@@ -77,7 +78,7 @@ def program(steps: list[Step]) -> tuple[sg.Graph, dict[str, Any]]:
     return g, {"x": rng.integers(-9, 9, (REQUESTS, ROWS, 1, 4)), "route": chosen}
 
 
-@pytest.mark.parametrize("seed", range(24))
+@pytest.mark.parametrize("seed", some_slow(range(24), 8))
 def test_requests_are_told_apart(seed):
     rng = np.random.default_rng(seed)
     drawn = [str(name) for name in rng.choice(list(APART), rng.integers(1, 5))]

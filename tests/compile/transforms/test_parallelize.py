@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 from same import check_same
+from seeds import one_seed_each
 
 import stepgen as sg
 from examples.attention import attention
@@ -77,10 +78,10 @@ LENGTHS = {
 }
 
 
-@pytest.mark.parametrize("regions", [1, 2, 3, 4])
-@pytest.mark.parametrize("how", WAYS)
-@pytest.mark.parametrize("results", ["stored", "rows", "outputs"])
-@pytest.mark.parametrize("lengths", LENGTHS)
+@pytest.mark.parametrize(
+    ("regions", "how", "results", "lengths"),
+    one_seed_each((1, 2, 3, 4), WAYS, ("stored", "rows", "outputs"), LENGTHS),
+)
 def test_regions_do_together_what_one_does(lengths, results, how, regions):
     old, inputs = lookups(LENGTHS[lengths], results)
     new = parallelize(old, regions=regions, how=how)

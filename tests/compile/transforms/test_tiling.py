@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import pytest
 from same import ROUTINGS, check_same, draw_routing, small_moe
+from seeds import one_seed_each
 
 import stepgen as sg
 from examples.moe_swiglu import moe_swiglu
@@ -83,9 +84,9 @@ def test_padding_that_is_used_otherwise_stays():
         dynamic_tiling(g)
 
 
-@pytest.mark.parametrize("routing", CHOSEN)
-@pytest.mark.parametrize("rows", [1, 2, 5])
-@pytest.mark.parametrize("tiling", ["static", "dynamic"])
+@pytest.mark.parametrize(
+    ("rows", "tiling", "routing"), one_seed_each((1, 2, 5), ("static", "dynamic"), CHOSEN)
+)
 def test_tiles_with_a_cap(rows, routing, tiling):
     old, inputs = small_moe(CHOSEN[routing], tiling)
     check_same(old, capped_tiling(old, rows=rows), inputs)

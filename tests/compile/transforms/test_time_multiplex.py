@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 from same import ROUTINGS, check_same, draw_routing, expert, small_moe
+from seeds import one_seed_each
 
 import stepgen as sg
 from examples.moe_swiglu import moe_swiglu
@@ -29,9 +30,9 @@ def arrivals(new: Transformed, inputs: dict, seed: int) -> dict[str, Sequence[in
     }
 
 
-@pytest.mark.parametrize("regions", [1, 2, 4])
-@pytest.mark.parametrize("tiling", ["static", "dynamic"])
-@pytest.mark.parametrize("routing", CHOSEN)
+@pytest.mark.parametrize(
+    ("regions", "tiling", "routing"), one_seed_each((1, 2, 4), ("static", "dynamic"), CHOSEN)
+)
 def test_any_order_of_arrival_means_the_same(routing, tiling, regions):
     old, inputs = small_moe(CHOSEN[routing], tiling)
     new = time_multiplex(old, regions=regions)

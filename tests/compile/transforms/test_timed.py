@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from same import ROUTINGS, check_same, small_moe
+from seeds import one_seed_each
 
 import stepgen as sg
 from examples.attention import attention
@@ -25,9 +26,9 @@ def check_timed(old: sg.Graph, new: Transformed, inputs: dict[str, Any]) -> None
     check_same(old, new, inputs, timed.choices)
 
 
-@pytest.mark.parametrize("regions", [1, 2, 4])
-@pytest.mark.parametrize("tiling", ["static", "dynamic"])
-@pytest.mark.parametrize("routing", ROUTINGS)
+@pytest.mark.parametrize(
+    ("regions", "tiling", "routing"), one_seed_each((1, 2, 4), ("static", "dynamic"), ROUTINGS)
+)
 def test_shared_regions(routing, tiling, regions):
     old, inputs = small_moe(ROUTINGS[routing], tiling)
     check_timed(old, time_multiplex(old, regions=regions), inputs)
