@@ -10,6 +10,7 @@ import subprocess
 import sys
 import tomllib
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 import fake_tools
@@ -20,7 +21,6 @@ from build_flows import FuseSoC
 import stepgen
 from stepgen.cli.app import execute
 from stepgen.ir.operator import functions
-from stepgen.pages import blocks
 from stepgen.pages.data import anchor
 from stepgen.pages.operators import examples
 
@@ -91,16 +91,12 @@ SLOW = (
 )
 """Pages whose commands build most."""
 
-BUILT = (
-    *(
-        f"docs/{name}.md"
-        for name in ("bring-up", "co-simulation", "from-pytorch", "registers", "settings")
-    ),
-    *(named(p) for p in PAGES if p.parent.name == "tutorials"),
+LONG = re.compile(
+    r"(test|deploy|build|synth|fuzz|quantize|run small|figure (8 --out|streamtensor)|"
+    r"machine sda-hbm2|show models:gpt2 --compiled --set tile|time (models:llama|narrow)|"
+    r"time moe .*tiling=static --scenarios) "
 )
-"""Pages whose simulations take long; all other commands of theirs are quick."""
-
-SIMULATING = ("test", "deploy")
+"""Commands that take long; slow tests alone run them."""
 
 
 @pytest.mark.parametrize(
@@ -113,18 +109,26 @@ SIMULATING = ("test", "deploy")
 def test_commands_of_a_page(page, folder, capsys, monkeypatch, tmp_path_factory):
     """Without the minutes of place and route, which `test_bitstreams_of_a_page` takes."""
     fake_tools.install(tmp_path_factory.mktemp("tools") / "bin", monkeypatch)
-    run_page(page, folder, capsys)
+    run_page(page, folder, capsys, built=page.name in SLOW)
 
 
 @pytest.mark.slow
 def test_bitstreams_of_a_page(folder, capsys):
-    run_page(ROOT / "docs" / "boards.md", folder, capsys)
+    run_page(ROOT / "docs" / "boards.md", folder, capsys, built=True)
+
+
+def is_long(command: Command) -> bool:
+    tool, *arguments = command.words
+    return tool == "fusesoc" or bool(LONG.match(f"{' '.join(arguments)} "))
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("page", ["docs/packages.md", *BUILT])
-def test_simulations_of_a_page(page, folder, capsys):
-    run_page(ROOT / page, folder, capsys, built=True)
+@pytest.mark.parametrize(
+    "page", [p for p in PAGES if p.name not in SLOW and any(map(is_long, commands(p)))], ids=named
+)
+def test_all_commands_of_a_page(page, folder, capsys, monkeypatch, tmp_path_factory):
+    fake_tools.install(tmp_path_factory.mktemp("tools") / "bin", monkeypatch)
+    run_page(page, folder, capsys, built=True)
 
 
 @pytest.mark.parametrize("page", ["python.md", "settings.md", "transforms.md"])
@@ -150,7 +154,7 @@ def exports(page) -> str:
 
 
 def run_page(page, folder, capsys, *, built=False):
-    """Run the commands of a page; simulations of others and of models are built if asked for."""
+    """Run the commands of a page, those that take long if they are asked for."""
     if page.parent.name == "tutorials":  # These begin in an empty folder.
         (folder / "first.py").unlink()
     for name, body in SAVED.findall(page.read_text()):
@@ -169,7 +173,7 @@ def run_page(page, folder, capsys, *, built=False):
             FuseSoC(folder, exports(page))(*arguments, only=None if built else "--setup")
             continue
         assert tool == "stepgen", command
-        if named(page) in BUILT and arguments[0] in SIMULATING and not built:
+        if is_long(command) and not built:
             continue
         code = execute(arguments)
         out, err = capsys.readouterr()
@@ -201,13 +205,14 @@ def test_a_report_is_explained_as_it_is(capsys):
     assert [line for line in shown.splitlines() if line not in printed] == []
 
 
-@pytest.mark.parametrize("page", PAGES, ids=named)
-def test_files_that_a_page_names_are_there(page):
-    text = page.read_text()
-    named = re.findall(rf"`((?:{'|'.join(FOLDERS)})/[\w./-]+)`", text)
-    linked = [n for n in re.findall(r"\]\(([^)]+)\)", text) if "://" not in n]
-    missing = [n for n in named if not (ROOT / n).exists()]
-    missing += [n for n in linked if not is_there(page, n)]
+def test_files_that_pages_name_are_there():
+    missing = []
+    for page in PAGES:
+        text = page.read_text()
+        places = re.findall(rf"`((?:{'|'.join(FOLDERS)})/[\w./-]+)`", text)
+        linked = [n for n in re.findall(r"\]\(([^)]+)\)", text) if "://" not in n]
+        missing += [(named(page), n) for n in places if not (ROOT / n).exists()]
+        missing += [(named(page), n) for n in linked if not is_there(page, n)]
     assert not missing
 
 
@@ -215,10 +220,13 @@ def is_there(page, link):
     """Whether the file of a link exists, and has the heading that the link names."""
     name, _, heading = link.partition("#")
     path = page.parent / name if name else page
-    if not heading:
-        return path.exists()
-    text = re.sub(r"^```.*?^```", "", path.read_text(), flags=re.MULTILINE | re.DOTALL)
-    return heading in map(anchor, re.findall(r"^#+ (.*)$", text, re.MULTILINE))
+    return heading in headings(path) if heading else path.exists()
+
+
+@cache
+def headings(page):
+    text = re.sub(r"^```.*?^```", "", page.read_text(), flags=re.MULTILINE | re.DOTALL)
+    return {anchor(head) for head in re.findall(r"^#+ (.*)$", text, re.MULTILINE)}
 
 
 def test_what_lays_out_a_cycle_model_has_one_name() -> None:
@@ -234,21 +242,6 @@ def test_the_glossary_is_in_order_and_has_each_term_once():
     terms = re.findall(r"^\| ([^|]+) \| [^|]+ \|$", text, re.MULTILINE)[1:]
     assert len(terms) == len(text.splitlines()) - 6
     assert terms == sorted(set(terms), key=str.lower)
-
-
-def test_what_is_written_from_the_code_is_new():
-    pages = blocks.generated()
-    assert ROOT / "docs" / "reference.md" in pages
-    old = [page.name for page, text in pages.items() if page.read_text() != text]
-    assert not old, f"{old} are older than the code, run: python -m stepgen.pages"
-
-
-def test_a_page_without_its_block_is_refused():
-    text = "<!-- python -m stepgen.pages: x -->\nold\n<!-- end -->"
-    assert "new" in blocks.replaced(text, "x", "new")
-    for wrong in ("", text + "\n" + text):
-        with pytest.raises(ValueError, match="needs one block"):
-            blocks.replaced(wrong, "x", "new")
 
 
 @pytest.mark.parametrize("name", functions())

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Sequence
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -16,9 +17,11 @@ from stepgen.hw.units.pcu.params import Pcu
 from stepgen.ir.dtypes import ELEMENTS
 from stepgen.ir.function import function_types
 from stepgen.ir.operator import functions as all_operators
-from stepgen.pages import docstrings, functions, operators, probe, reference
+from stepgen.pages import blocks, docstrings, functions, operators, probe
 from stepgen.pages.data import anchor
 from stepgen.semantics.numbers import Array
+
+REFERENCE = blocks.ROOT / "docs" / "reference.md"
 
 
 def test_a_function_is_known_by_what_it_takes_and_becomes() -> None:
@@ -82,8 +85,28 @@ def test_an_entry_of_an_operator() -> None:
         assert line in text
 
 
-def test_whatever_can_be_called_is_on_the_page_once() -> None:
-    text = re.sub(r"^```.*?^```", "", reference.page(), flags=re.MULTILINE | re.DOTALL)
+@pytest.fixture(scope="module")
+def pages() -> dict[Path, str]:
+    """All pages that are written from the code, which takes long, as they have to be."""
+    return blocks.generated()
+
+
+def test_what_is_written_from_the_code_is_new(pages: dict[Path, str]) -> None:
+    assert REFERENCE in pages
+    old = [page.name for page, text in pages.items() if page.read_text() != text]
+    assert not old, f"{old} are older than the code, run: python -m stepgen.pages"
+
+
+def test_a_page_without_its_block_is_refused() -> None:
+    text = "<!-- python -m stepgen.pages: x -->\nold\n<!-- end -->"
+    assert "new" in blocks.replaced(text, "x", "new")
+    for wrong in ("", text + "\n" + text):
+        with pytest.raises(ValueError, match="needs one block"):
+            blocks.replaced(wrong, "x", "new")
+
+
+def test_whatever_can_be_called_is_on_the_page_once(pages: dict[Path, str]) -> None:
+    text = re.sub(r"^```.*?^```", "", pages[REFERENCE], flags=re.MULTILINE | re.DOTALL)
     heads = Counter(anchor(head) for head in re.findall(r"^#+ (.*)$", text, re.MULTILINE))
     assert max(heads.values()) == 1
     own = [n for n, k in function_types().items() if k.__module__.startswith("stepgen.")]
