@@ -59,6 +59,7 @@ def test_boxes_do_not_overlap() -> None:
             assert apart or abs(a.y - b.y) * 2 >= a.height + b.height - 1
 
 
+@pytest.mark.slow
 def test_a_larger_picture_is_laid_out_in_a_process(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(layout, "SMALL", 0)
     assert lay_out(picture()).boxes == lay_out(picture()).boxes

@@ -32,6 +32,7 @@ def test_the_branches_of_a_run_are_those_of_its_actors() -> None:
     assert hasattr(branches.k.push, "py_func")  # compiled again
 
 
+@pytest.mark.slow
 def test_interpreted_and_compiled_models_agree_and_reach_most_branches() -> None:
     reached: set[str] = set()
     for number in range(60):

@@ -22,7 +22,7 @@ from stepgen.tools.workers import Workers
 CRASHERS = sorted((Path(__file__).parents[1] / "crashers").glob("*.json"))
 
 
-@pytest.mark.parametrize("path", some_slow(CRASHERS, 2), ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", some_slow(CRASHERS, 1), ids=lambda path: path.stem)
 def test_what_once_failed_agrees(path: Path) -> None:
     verdict = compare(Case.load(path))
     assert verdict.status == "agrees", verdict.says
@@ -68,6 +68,7 @@ def test_what_was_not_compared_in_time_is_compared_later(tmp_path: Path) -> None
     assert counted(again) == counted(whole)
 
 
+@pytest.mark.slow
 def test_what_was_compared_before_an_interrupt_is_kept(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

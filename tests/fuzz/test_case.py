@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from hostile import refused
 from mutations import mutated
+from seeds import some_slow
 
 import stepgen as sg
 from stepgen.fuzz.case import Case
@@ -18,7 +19,7 @@ from stepgen.fuzz.compare import compare
 from stepgen.fuzz.draw import case
 
 
-@pytest.mark.parametrize("number", range(8))
+@pytest.mark.parametrize("number", some_slow(range(8), 4))
 def test_a_file_is_the_whole_case(number: int) -> None:
     drawn, _, _ = case(9, number)
     again = Case.loads(drawn.dumps(), "the file")
@@ -40,7 +41,9 @@ def test_a_file_has_the_shapes_of_empty_tiles() -> None:
         for name, value in drawn.inputs.items():
             assert arrays(again.inputs[name]) == arrays(value)
             empty += any(0 in shape for _, shape in arrays(value))
-    assert empty
+        if empty > 2:
+            return
+    raise AssertionError("no tile is empty")
 
 
 @pytest.mark.parametrize(
@@ -71,7 +74,7 @@ def test_another_file_is_refused(tmp_path: Path, change, sentence: str) -> None:
         Case.load(tmp_path / "missing.json")
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", some_slow(range(3), 1))
 def test_files_made_wrong_in_one_place(seed: int) -> None:
     data = json.loads(case(9, seed)[0].dumps())
     for what, wrong in mutated(data, seed=seed, count=100):

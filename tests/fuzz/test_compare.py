@@ -25,7 +25,7 @@ from stepgen.timing.kernel import STOP_SHIFT
 from stepgen.timing.model import Prediction
 
 
-@pytest.mark.parametrize("number", some_slow(range(40), 20))
+@pytest.mark.parametrize("number", some_slow(range(40), 8))
 def test_faces_agree_without_rtl(number: int) -> None:
     verdict = compare(case(21, number)[0], rtl=False)
     assert verdict.status != "failed", verdict.says
@@ -50,7 +50,8 @@ def test_a_cycle_model_with_a_wrong_level_is_found(monkeypatch: pytest.MonkeyPat
     assert says == "beat 1 of promote_0.0 is VALUE stop 4 in the cycle model, expected VALUE stop 3"
 
 
-@pytest.mark.parametrize("number", some_slow(range(3), 1))
+@pytest.mark.slow
+@pytest.mark.parametrize("number", range(3))
 def test_faces_agree_in_several_runs_on_one_build(
     number: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -195,6 +196,7 @@ def test_the_case_says_what_simulates(monkeypatch: pytest.MonkeyPatch) -> None:
     assert told == [("verilator", "cpp"), ("icarus", "cocotb")]
 
 
+@pytest.mark.slow
 @needs_icarus
 def test_an_x_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     assert compare(four_states()).says == ""

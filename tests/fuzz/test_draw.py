@@ -23,7 +23,7 @@ from stepgen.ir.operator import own_operators
 from stepgen.pages import probe
 from stepgen.semantics.inputs import to_tokens
 
-CASES = 250
+CASES = 120
 
 
 @pytest.fixture(scope="module")
@@ -175,6 +175,7 @@ def test_scarce_memory_is_drawn(drawn) -> None:
     assert all(one.onchip > 0 and not one.depths for one in scarce)
 
 
+@pytest.mark.slow
 def test_rare_steps_are_drawn_more_often() -> None:
     common = {(name, name): 1000 for name in STEPS if name != "crossed"}
     plain = Counter(s for n in range(40) for s in case(4, n)[1])
@@ -183,6 +184,6 @@ def test_rare_steps_are_drawn_more_often() -> None:
 
 
 def test_the_same_numbers_give_the_same_case() -> None:
-    for number in range(6):
-        assert case(5, number)[0].dumps() == case(5, number)[0].dumps()
-        assert case(5, number)[0].dumps() != case(6, number)[0].dumps()
+    for number in range(3):
+        text = case(5, number)[0].dumps()
+        assert text == case(5, number)[0].dumps() != case(6, number)[0].dumps()

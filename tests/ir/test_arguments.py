@@ -8,6 +8,7 @@ import itertools
 import re
 import typing
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cache
 from types import SimpleNamespace
 from typing import Any
 
@@ -16,6 +17,7 @@ import numpy as np
 import pytest
 from hostile import refused, works
 from programs import shipped_functions
+from seeds import slow
 
 import stepgen as sg
 from stepgen.ir.function import function_types
@@ -266,7 +268,11 @@ VALID = {int: 2, float: 2, bool: False, str: "lt", Sequence[float]: range(256)}
 Way = tuple[str, tuple[sg.Tile | sg.Selector, ...]]
 
 
-def ways(arity: int) -> Iterator[Way]:
+OPS = ("map", "accum", "scan", "flat_map")
+NAMES = shipped_functions()
+
+
+def ways(arity: int, ops: Sequence[str]) -> Iterator[Way]:
     """Operators, and tiles for a function of so many operands."""
     kinds = [
         sg.int8[2, 8],
@@ -281,31 +287,50 @@ def ways(arity: int) -> Iterator[Way]:
         sg.bool_[2, 8],
         sg.Selector(2),
     ]
-    return itertools.product(
-        ("map", "accum", "scan", "flat_map"), itertools.product(kinds, repeat=arity)
-    )
+    return itertools.product(ops, itertools.product(kinds, repeat=arity))
 
 
 def uses(function: sg.Function, tried: Iterable[Way]) -> Iterator[tuple[Way, sg.Graph]]:
     """Programs that use a function in the ways that it takes."""
     for op, dtypes in tried:
-        g = sg.Graph("use")
-        xs = [g.input(f"x{i}", d, (2, 3)) for i, d in enumerate(dtypes)]
         try:
-            if op == "map":
-                sg.map(function, *xs)
-            elif op == "flat_map":
-                sg.flat_map(function, xs[0], rank=1)
-            else:
-                getattr(sg, op)(function, *xs, rank=1)
+            apply(function, op, [operand(i, d) for i, d in enumerate(dtypes)])
         except sg.StepError as error:
             refused(error)
             continue
+        g = sg.Graph("use")
+        apply(function, op, [g.input(f"x{i}", d, (2, 3)) for i, d in enumerate(dtypes)])
         yield (op, dtypes), g
 
 
-@pytest.mark.parametrize("name", shipped_functions())
-def test_functions(name: str) -> None:
+TRIED = sg.Graph("tried")
+"""Where it is tried whether types fit: they mostly don't, and inputs take the most time."""
+
+
+@cache
+def operand(i: int, dtype: sg.Tile | sg.Selector) -> sg.Stream:
+    """An operand there."""
+    return TRIED.input(f"x{len(TRIED.inputs)}", dtype, (2, 3))
+
+
+def apply(function: sg.Function, op: str, xs: list[sg.Stream]) -> None:
+    if op == "map":
+        sg.map(function, *xs)
+    elif op == "flat_map":
+        sg.flat_map(function, xs[0], rank=1)
+    else:
+        getattr(sg, op)(function, *xs, rank=1)
+
+
+@pytest.mark.parametrize(
+    ("name", "ops"),
+    [
+        *((name, OPS if function_types()[name].arity < 3 else OPS[:1]) for name in NAMES),
+        *(slow((name, OPS)) for name in NAMES if function_types()[name].arity > 2),
+    ],
+)
+def test_functions(name: str, ops: tuple[str, ...]) -> None:
+    """Those of three operands are tried in Map alone, by slow tests in all operators."""
     kind = function_types()[name]
     hints = typing.get_type_hints(kind)
     fields = [f.name for f in dataclasses.fields(kind)]
@@ -318,11 +343,8 @@ def test_functions(name: str) -> None:
         given = {"op": "lt", "c": None}
     if name == "where":  # as do these
         given = dict.fromkeys(fields)
-    tried = list(ways(kind.arity))
-    taken = [way for way, _ in uses(getattr(sg.fn, name)(**given), tried)]
+    taken = [way for way, _ in uses(getattr(sg.fn, name)(**given), ways(kind.arity, ops))]
     assert taken
-    if kind.arity > 1:
-        tried = taken
     for key in fields:
         for what, value in hostile.values().items():
             try:
@@ -333,7 +355,7 @@ def test_functions(name: str) -> None:
             except Exception as error:
                 error.add_note(f"with {key} = {what}")
                 raise
-            for _, graph in uses(function, tried):
+            for _, graph in uses(function, taken):
                 try:
                     works(graph)
                 except Exception as error:

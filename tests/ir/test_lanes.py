@@ -28,7 +28,8 @@ def test_all_defaults_are_equal() -> None:
     found = {
         (str(path.relative_to(ROOT)), ast.unparse(value))
         for path in ROOT.rglob("*.py")
-        for value in defaults(path.read_text())
+        if "lanes" in (text := path.read_text())
+        for value in defaults(text)
     }
     given = {value for _, value in found if value != "None"}
     assert {value for value in given if "show_default=str(LANES)" not in value} == {"LANES"}

@@ -11,6 +11,7 @@ import pytest
 from hostile import deep, refused, works
 from mutations import places
 from programs import example
+from seeds import slow
 
 import stepgen as sg
 from stepgen.ir.text import dumps, loads
@@ -78,7 +79,10 @@ def changed(data: Any, path: tuple[Any, ...], value: Any) -> str:
 
 @pytest.mark.parametrize(
     "graph",
-    [everything(), example("moe").moe(tokens=4, experts=2, width=8, hidden=8, columns=8)[0]],
+    [
+        everything(),
+        slow(example("moe").moe(tokens=4, experts=2, width=8, hidden=8, columns=8)[0]),
+    ],
     ids=lambda graph: graph.name,
 )
 def test_every_field_of_a_graph_takes_every_value(graph: sg.Graph) -> None:

@@ -74,6 +74,7 @@ def program(g: sg.Graph, route: sg.Stream, other: sg.Stream) -> None:
 """
 
 
+@pytest.mark.slow
 def test_mistakes_are_errors_for_a_type_checker(tmp_path: Path) -> None:
     program = tmp_path / "program.py"
     program.write_text(PROGRAM)

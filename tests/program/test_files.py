@@ -76,7 +76,7 @@ def test_numbers_of_every_unit() -> None:
                 if type(old := at[last]) is not int or known in tried:
                     continue
                 tried.add(known)
-                for number in (-1, 0, 10**5, 10**12, 10**30):
+                for number in ((-1, 10**5), (0, 10**12), (-1, 10**30))[len(tried) % 3]:
                     at[last] = number
                     accepted(lambda data=data: Design.from_json(json.dumps(data)), f"{known}")
                 at[last] = old
@@ -148,7 +148,7 @@ def test_inputs(tmp_path: Path) -> None:
             accepted(lambda: runs(path), f"{key} is array {number}")
         np.savez(path, **{k: v for k, v in parts.items() if k != key})
         accepted(lambda: runs(path), f"without {key}")
-    for what, data in bytes_of(whole, seed=3, count=300):
+    for what, data in bytes_of(whole, seed=3, count=100):
         path.write_bytes(data)
         accepted(lambda: runs(path), what)
 

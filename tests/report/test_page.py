@@ -10,6 +10,7 @@ from pathlib import Path
 import lxml.html
 import numpy as np
 import pytest
+from seeds import some_slow
 
 from stepgen.cli.app import execute
 from stepgen.compile.cost import on_chip_bits
@@ -169,6 +170,7 @@ def test_a_history_is_exact_or_a_summary(experiment, most):
             assert shown == every[start:end].max()
 
 
+@pytest.mark.slow
 def test_a_deadlock_shows_who_waits(tmp_path):
     seen = written(tmp_path, "moe", *MOE, "--depth", "route_to_reassemble_0=3", code=2)
     waiting = seen.data["waiting"]
@@ -200,7 +202,7 @@ def behind():
 """
 
 
-@pytest.mark.parametrize("name", ["overfull", "behind"])
+@pytest.mark.parametrize("name", some_slow(["overfull", "behind"], 1))
 def test_a_run_that_stops_has_a_page_with_the_sentence_of_time(tmp_path, capsys, name):
     """Of the first the reference says what is wrong, of the second the cycle model."""
     (tmp_path / "w.py").write_text(WRONG)
@@ -214,6 +216,7 @@ def test_a_run_that_stops_has_a_page_with_the_sentence_of_time(tmp_path, capsys,
     assert ("stopped after" in seen.said()) == (name == "behind")
 
 
+@pytest.mark.slow
 def test_a_chain_that_no_unit_limits(tmp_path):
     """None of its units is one that people look for first; all are shown then."""
     (tmp_path / "chain.py").write_text(

@@ -66,7 +66,7 @@ def _range(name: str) -> tuple[int, int]:
     return int(info.min), int(info.max)
 
 
-@settings(max_examples=600)
+@settings(max_examples=200)
 @given(data=arrays(), name=st.sampled_from(sorted(ELEMENTS)))
 def test_every_number_is_exact_or_refused(data: np.ndarray, name: str) -> None:
     wanted = [expected(x, name) for x in data.flat]

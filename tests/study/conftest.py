@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
+
 import pytest
 
 from stepgen.study import study
@@ -30,10 +32,26 @@ def fake(point):
 GROUPS = ("all", "rtl", "streamtensor")
 
 
+@dataclass(frozen=True)
+class Asked(Traces):
+    """No traces; which of them figures look for."""
+
+    seen: set[str] = field(default_factory=set, compare=False)
+
+    def _file(self, name):
+        self.seen.add(name)
+
+
 @pytest.fixture(scope="session")
-def faked(tmp_path_factory):
+def asked():
+    """The traces that figures look for, once they are `faked`."""
+    return Asked()
+
+
+@pytest.fixture(scope="session")
+def faked(tmp_path_factory, asked):
     """All figures with their results by view."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("STEPGEN_CACHE", str(tmp_path_factory.mktemp("faked")))
         every = [figure for group in GROUPS for figure in study.chosen(group)]
-        return study.measured(every, Traces(), evaluate=fake)
+        return study.measured(every, asked, evaluate=fake)

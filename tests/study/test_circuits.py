@@ -6,6 +6,7 @@ import csv
 
 import numpy as np
 import pytest
+from seeds import some_slow
 
 from stepgen.cli.app import execute
 from stepgen.compile import transforms
@@ -38,6 +39,7 @@ def outcomes(tmp_path_factory):
     return {outcome.figure.name: outcome for outcome in made}
 
 
+@pytest.mark.slow
 def test_a_figure_on_circuits_has_one_view_with_its_files(outcomes):
     for outcome in outcomes.values():
         ((view, results),) = outcome.results.items()
@@ -104,7 +106,7 @@ def test_balanced_requests_are_the_same_in_quarters_of_about_the_same_work(seed)
     assert max(sums) - min(sums) <= max(lengths)
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", some_slow(range(3), 1))
 def test_a_decoder_takes_all_three_transforms_together(seed):
     rng = np.random.default_rng(seed)
     lengths = rng.integers(0, 30, int(rng.integers(3, 7)))

@@ -91,6 +91,7 @@ def test_processes_give_what_this_one_gives(tmp_path, jobs):
     assert other == serial
 
 
+@pytest.mark.slow
 def test_a_cluster_gives_what_this_one_gives(tmp_path, cluster):
     serial = sweep.sweep(POINTS, evaluate=square, place=tmp_path / "a")
     workers = Workers(cluster=cluster)
@@ -109,6 +110,7 @@ def ends(item):
     os._exit(item)
 
 
+@pytest.mark.slow
 def test_an_error_is_that_of_one_process(tmp_path, cluster):
     for workers in (Workers(2), Workers(cluster=cluster)):
         with pytest.raises(StepError, match=r"^this point is odd$"):
@@ -126,6 +128,7 @@ def slow(item):
     time.sleep(60)
 
 
+@pytest.mark.slow
 def test_an_interrupt_ends_the_processes_at_once(tmp_path):
     """As on a terminal, every process of the group is told; only the first one may speak."""
     marks = [str(tmp_path / name) for name in "ab"]

@@ -8,13 +8,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from seeds import some_slow
 
 import stepgen
 from stepgen.cli.app import execute
 from stepgen.ir.errors import StepError
 from stepgen.study import published, traces
-from stepgen.study.figures import figures
-from stepgen.study.point import VIEWS
 from stepgen.study.traces import Traces, with_counts
 
 
@@ -93,7 +92,7 @@ def test_counts_that_leave_no_choice_are_met(seed):
     assert all(len(set(row)) == 4 for row in rows.tolist())
 
 
-@pytest.mark.parametrize("batch", [16, 64, 80])
+@pytest.mark.parametrize("batch", some_slow([16, 64, 80], 1))
 def test_drawn_lengths_have_the_stated_spread_and_differ(batch):
     own, found = Traces(), []
     for _, stdev, first in published.batches(batch):
@@ -104,17 +103,9 @@ def test_drawn_lengths_have_the_stated_spread_and_differ(batch):
     assert len(set(found)) == 9
 
 
-def test_figures_look_for_the_names_that_are_documented():
-    seen = set()
-
-    class Asked(Traces):
-        def _file(self, name):
-            seen.add(name)
-
-    for figure in figures().values():
-        for view in VIEWS:
-            figure.rows(Asked(), view)
-    assert seen == set(traces.names())
+@pytest.mark.usefixtures("faked")
+def test_figures_look_for_the_names_that_are_documented(asked):
+    assert asked.seen == set(traces.names())
     page = (Path(stepgen.__file__).parents[1] / "docs" / "figures.md").read_text()
     for name in traces.names():
         batch = re.fullmatch(r"kv_lengths/azure_batch(\d+)_stdev([\d_]+)\.npy", name)

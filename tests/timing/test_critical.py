@@ -8,6 +8,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 from programs import every_unit, every_unit_inputs
+from seeds import some_slow
 
 import stepgen as sg
 from stepgen.cosim.experiment import Experiment
@@ -33,7 +34,7 @@ def every_design():
     return graph, inputs, Experiment(graph, inputs).design
 
 
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", some_slow(range(12), 5))
 def test_a_span_ends_with_an_action_that_the_next_one_waited_for(every_design, seed):
     """With every unit there is, at drawn timing of the memory, depths and stalls."""
     graph, inputs, design = every_design

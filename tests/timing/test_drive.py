@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 from programs import example
+from seeds import some_slow
 
 import stepgen as sg
 from stepgen.cosim.experiment import Experiment
@@ -35,7 +36,7 @@ def predicted(**more: Any) -> Any:
     return Experiment(GRAPH, INPUTS, stalls=Stalls(1, {"mem.r": 0.5}), **more).prediction
 
 
-@pytest.mark.parametrize("looks", [5, 50, 1000])
+@pytest.mark.parametrize("looks", some_slow([50, 1000, 5], 2))
 def test_slices_change_nothing(monkeypatch: pytest.MonkeyPatch, looks: int) -> None:
     whole, on_tiles = predicted(), simulate(GRAPH, INPUTS, SDA_HBM2)
     monkeypatch.setattr(drive, "SLICE", looks)

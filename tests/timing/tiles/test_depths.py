@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from seeds import some_slow
 from tile_drawing import TileProgram, runs
 
 import stepgen as sg
@@ -29,7 +30,7 @@ def seen(run: Run) -> Any:
 
 @pytest.mark.parametrize("machine", [SDA, SDA_PUBLISHED], ids=lambda m: m.name)
 @pytest.mark.parametrize("size", [1, 3, program.FIRST_SIZE])
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", some_slow(range(12), 4))
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
 def test_drawn_programs_run_as_with_fifos_that_are_never_full(
     seed: int, size: int, machine: Machine, monkeypatch: pytest.MonkeyPatch

@@ -73,7 +73,7 @@ CASES = {"experts": drawn_experts, "requests": drawn_requests, "program": drawn_
 SEEDS = 8
 
 cases = pytest.mark.parametrize("kind", CASES)
-seeds = pytest.mark.parametrize("seed", some_slow(range(SEEDS), 3))
+seeds = pytest.mark.parametrize("seed", some_slow(range(SEEDS), 1))
 
 
 def variants(base: Machine) -> dict[str, list[Machine]]:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from programs import example
-from seeds import some_slow
+from seeds import others_slow, some_slow
 from tile_drawing import TileProgram, runs
 
 import stepgen as sg
@@ -29,7 +29,10 @@ MACHINES = {
 }
 """How bytes are counted is no matter of how long they take."""
 
-machines = pytest.mark.parametrize("machine", MACHINES.values(), ids=MACHINES)
+machines = pytest.mark.parametrize(
+    "machine",
+    others_slow(MACHINES.values(), (MACHINES["published"], MACHINES["published machine, paper"])),
+)
 
 
 def routing(seed: int, experts: int = 4, top: int = 2) -> Any:
@@ -137,7 +140,7 @@ def test_a_regular_layer(tiles: tuple[int, int], machine: Machine) -> None:
     assert run.operators["gate"].traffic == blocks * 8 * 32 * 4
 
 
-@pytest.mark.parametrize("seed", some_slow(range(60), 30))
+@pytest.mark.parametrize("seed", some_slow(range(60), 15))
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
 def test_drawn_programs(seed: int) -> None:
     """Costs that depend on no ragged dim, whose single value a run does not tell."""
