@@ -78,13 +78,13 @@ def around(x: Stream) -> Stream:
     return x.promote(0).accum(sg.fn.retile_row(), rank=1).promote(0).flatten(0, 1)
 
 
-@pytest.mark.parametrize("seed", range(LOOPS))
+@pytest.mark.parametrize("seed", some_slow(range(LOOPS), 8))
 def test_loops_agree_and_end(seed):
     turns = loops.drawn(seed)
     conform(seed, *loops.loop(turns, around if seed % 2 else None))
 
 
-@pytest.mark.parametrize("seed", range(REGIONS))
+@pytest.mark.parametrize("seed", some_slow(range(REGIONS), 4))
 def test_requests_to_the_region_that_is_free_agree_and_end(seed):
     conform(seed, *regions.drawn(seed, memory=False))
 
@@ -97,6 +97,7 @@ def test_drawn_loops_go_round_and_end_with_selectors_left():
     assert max(sum(bits[1] for bits in t.entering) for t in drawn) > 10
 
 
+@pytest.mark.slow
 def test_every_step_is_drawn():
     drawn = Counter(step for seed in SEEDS for step in draw(seed)[1])
     assert not set(STEPS) - drawn.keys()

@@ -64,7 +64,7 @@ def test_drawn_attention(seed: int) -> None:
     check(graph, inputs, behind(graph, lengths), seed)
 
 
-@pytest.mark.parametrize("seed", some_slow(range(40), 16))
+@pytest.mark.parametrize("seed", some_slow(range(40), 8))
 def test_drawn_programs_with_a_cache(seed: int) -> None:
     check(*drawn(seed), seed)
 

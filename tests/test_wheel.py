@@ -34,9 +34,9 @@ def installed(wheel, place, *, alone):
 
     Or, if not `alone`, with those that are installed here.
     """
-    venv.create(place, with_pip=True)
-    more = () if alone else ("--no-deps",)
-    run(str(place / "bin" / "python"), "-m", "pip", "install", "--quiet", *more, str(wheel))
+    venv.create(place)
+    pip = (sys.executable, "-m", "pip", "--python", str(place / "bin" / "python"))
+    run(*pip, "install", "--quiet", *(() if alone else ("--no-deps",)), str(wheel))
     if not alone:
         (own,) = place.glob("lib/*/site-packages")
         (own / "beside.pth").write_text(sysconfig.get_path("purelib"))
