@@ -339,7 +339,7 @@ def _kinds_of_conformance() -> dict[str, frozenset[str]]:
 
     name = f"{CONFORMANCE}::test_reference_model_and_circuit_agree"
     found = {}
-    for seed in range(suite.PROGRAMS):
+    for seed in suite.SEEDS:
         design = lower(draw(seed)[0].graph, lanes=NARROW)
         found[f"{name}[{seed}]"] = frozenset(unit.params.kind for unit in design.units)
     return found
