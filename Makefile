@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 PYTHON ?= python3
 JOBS ?= $(shell nproc)
 # Only the plugins that the tests use, whatever else is installed.
-PYTEST := PYTEST_DISABLE_PLUGIN_AUTOLOAD=1 $(BIN)/python -m pytest -q -p xdist.plugin -p pytest_timeout -n $(JOBS) --durations 100 --durations-min 4
+PYTEST := PYTEST_DISABLE_PLUGIN_AUTOLOAD=1 $(BIN)/python -m pytest -q -p xdist.plugin -p pytest_timeout -n $(JOBS) --dist loadfile --durations 100 --durations-min 4
 
 .PHONY: demo talk docs test slow fuzz lint compiled bench clean
 .DEFAULT_GOAL := demo
@@ -53,8 +53,11 @@ fuzz: $(VENV)/.ready
 		for case in $(FUZZ)/crashers/$(SEED)-*.json; do echo "$$case:"; cat "$$case"; done; \
 		exit $$status; }
 
+MODELS := from stepgen.hw.design.params import UnitParams as U; from stepgen.hw.units import load_all; load_all(); [kind.module('model') for kind in U.kinds.values()]
+
 # What a first use compiles: the functions of the cycle models.
 compiled: $(VENV)/.ready
+	@cd $(ROOT) && $(BIN)/python -c "$(MODELS)"
 	@cd $(ROOT) && $(BIN)/stepgen time moe > /dev/null
 	@cd $(ROOT) && for m in sda sda-published; do $(BIN)/stepgen simulate moe --machine $$m > /dev/null; done
 
