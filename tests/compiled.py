@@ -1,4 +1,4 @@
-"""Circuits alone, compiled with Verilator: a word to every input in each cycle."""
+"""Circuits alone, compiled or in Amaranth's simulator: a word to every input in each cycle."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 from amaranth.back import verilog
 from amaranth.hdl import Elaboratable
+from amaranth.sim import Simulator
 
 from stepgen.cosim.objects import Source, compile_all, execute, link
 from stepgen.tools.external import verilator
@@ -80,3 +81,31 @@ class Compiled:
         # A word that enters in a cycle has passed one register at its end.
         ends = {name: slice(n - 1, n - 1 + count) for name, n in latency.items()}
         return {name: seen[ends[name], k] for k, name in enumerate(self.outputs)}
+
+
+class Simulated:
+    """The same without a build, for few words."""
+
+    def __init__(self, circuit: Elaboratable, inputs, outputs):
+        self.circuit, self.inputs, self.outputs = circuit, inputs, outputs
+
+    def run(self, words: Mapping[str, np.ndarray], latency: Mapping[str, int]):
+        """What leaves by each output, `latency` cycles after the words of all inputs."""
+        rows = zip(*(words[name].astype(np.uint32).tolist() for name in self.inputs), strict=True)
+        seen = {name: [] for name in latency}
+
+        async def bench(ctx):
+            for row in [*rows, *[(0,) * len(self.inputs)] * max(latency.values())]:
+                for name, word in zip(self.inputs, row, strict=True):
+                    ctx.set(getattr(self.circuit, name), word)
+                await ctx.tick()
+                for name, found in seen.items():
+                    found.append(ctx.get(getattr(self.circuit, name)))
+
+        sim = Simulator(self.circuit)
+        sim.add_clock(1e-6)
+        sim.add_testbench(bench)
+        sim.run()
+        count = len(words[self.inputs[0]])
+        ends = {name: slice(n - 1, n - 1 + count) for name, n in latency.items()}
+        return {name: np.array(seen[name][end], np.uint32) for name, end in ends.items()}

@@ -9,8 +9,8 @@ from pathlib import Path
 from types import FrameType
 from typing import TypeVar
 
-_PACKAGE = Path(__file__).resolve().parents[1]
-_SHIPPED = _PACKAGE / "_shipped"
+_PACKAGE = f"{Path(__file__).resolve().parents[1]}/"
+_SHIPPED = f"{_PACKAGE}_shipped/"
 
 T = TypeVar("T")
 
@@ -77,4 +77,4 @@ def _is_ours(frame: FrameType) -> bool:
     filename = frame.f_code.co_filename
     if filename == "<string>" and frame.f_code.co_name == "__init__":  # made by `dataclasses`
         return True
-    return filename.startswith(f"{_PACKAGE}/") and not filename.startswith(f"{_SHIPPED}/")
+    return filename.startswith(_PACKAGE) and not filename.startswith(_SHIPPED)

@@ -212,8 +212,8 @@ def _made(
     shapes = ((extents["D"],), (extents["D"], extents["K"]))
     ranks = [{"rank": rank} for rank in (0, 1)] if "rank" in hints else [{}]
     init = {"init": None} if "init" in hints else {}
+    dtypes = [_dtype(o, tuple(extents.items())) for o in candidate]
     for shape, rank in itertools.product(shapes, ranks):
-        dtypes = [o.dtype(extents) for o in candidate]
         try:
             attrs = {"fn": maker(kind)(**given), **rank, **init}
             _TRIED.add(op, [_input(n, d, shape) for n, d in enumerate(dtypes)], attrs)
@@ -227,6 +227,12 @@ def _made(
 
 _TRIED = Graph()
 """Where it is tried whether types fit: they mostly don't, and inputs take the most time."""
+
+
+@cache
+def _dtype(operand: Operand, extents: tuple[tuple[str, int | str], ...]) -> DataType:
+    """An operand's type with some extents."""
+    return operand.dtype(dict(extents))
 
 
 @cache

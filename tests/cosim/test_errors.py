@@ -67,6 +67,7 @@ SAID = {
 CAUSES = {"large": TOO_LARGE, "read": OUT_OF_RANGE, "write": OUT_OF_RANGE}
 
 
+@pytest.mark.slow
 def test_reference_model_and_circuit_stop_alike(tmp_path: Path) -> None:
     """The same unit, cause and number in all of them, and every beat until then in its cycle."""
     rng, graph, seen = np.random.default_rng(3), program(), Counter()

@@ -52,7 +52,8 @@ def errors() -> list[Experiment]:
     return found
 
 
-@pytest.mark.parametrize("driver", some_slow(["cpp", "cocotb"], 1))
+@pytest.mark.slow
+@pytest.mark.parametrize("driver", ["cpp", "cocotb"])
 def test_an_error_of_the_memory_shows_in_its_run_alone(driver: str, tmp_path: Path) -> None:
     experiments = errors()
     assert experiments[0].answers == (8, 2)
