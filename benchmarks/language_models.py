@@ -5,14 +5,21 @@ from __future__ import annotations
 from time import perf_counter
 from typing import Any
 
+import numpy as np
+
 from examples import models
 from stepgen.compile.lower import lower as design_of
 from stepgen.cosim.experiment import Experiment
-from stepgen.frontend import caches, from_config, lower, quantize
+from stepgen.frontend import Model, caches, from_config, lower, quantize
 from stepgen.frontend.drawing import drawn
 from stepgen.frontend.lowering import fed
+from stepgen.frontend.quantizing.preparing import prepared
+from stepgen.frontend.quantizing.ranges import Range, Ranges
+from stepgen.frontend.quantizing.scaling import Scaled
+from stepgen.frontend.quantizing.schemes import Schemes
 from stepgen.ir.wire import LANES
 from stepgen.program.tiles import simulate
+from stepgen.synth.estimate import estimate
 from stepgen.timing.tiles.machines import U55C
 
 from .apart import apart
@@ -40,28 +47,54 @@ MODELS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     "GPT-2 medium, w8": (GPT2, {"scheme": "w8"}),
     "GPT-2 medium, w4": (GPT2, {"scheme": "w4", "group": 128}),
     "Qwen2 0.5B, w4": (QWEN, {"scheme": "w4", "group": 128}),
+    "GPT-2 medium, w8a8": (GPT2, {"scheme": "w8a8"}),
+    "GPT-2 medium, w4a8": (GPT2, {"scheme": "w4a8", "group": 128}),
 }
-"""Configs, and how their weights are quantized."""
+"""Configs, and how they are quantized."""
+
+NARROWED = ("gpt2", "llama", "mixtral")
+SCHEMES = ("bf16", "w8", "w8a8")
+"""Small models, and how they are quantized."""
+
+TEXT = (np.arange(60) * 7 + np.arange(60) ** 2) % 64
+"""Ids on which steps of small models are calibrated."""
 
 
 def measure() -> list[Table]:
-    """Both tables."""
-    return [large(), small()]
+    """All tables."""
+    return [large(), small(), narrow()]
+
+
+class Unseen(Ranges):
+    """Steps of 1, for models whose numbers are never read.
+
+    Parameters
+    ----------
+    layers : int
+    """
+
+    def __init__(self, layers: int) -> None:
+        super().__init__("minmax")
+        self.layers = layers
+
+    def of(self, name: str) -> list[Range]:
+        """Those of a value in each layer."""
+        return [Range((), 127.0, 1.0, 0.0)] * (self.layers if "*" in name else 1)
 
 
 def large() -> Table:
     """Programs of whole models with random weights, which are never read."""
     lines = []
-    for name, (config, narrow) in MODELS.items():
-        (cells, last), megabytes = apart(_measured, config, narrow)
+    for name, (config, bits) in MODELS.items():
+        (cells, last), megabytes = apart(_measured, config, bits)
         lines.append((name, *cells, f"{megabytes:,.0f}", *last))
     return Table(
         "m1. Language models of full size",
         f"One token in bf16 behind {FILLED} others, a program whose layers are a loop. From a "
         "config to the program, to the design table with 4 lanes, and the timing on tiles on the "
         "machine u55c, which the first one compiles; w8 and w4 are weights of 8 and 4 bits with "
-        "scales, of 4 bits for 128 rows. The share is that of the memory's bandwidth, "
-        f"tokens a second are at {HZ / 1e6:.0f} MHz.",
+        "scales, of 4 bits for 128 rows, a8 values of 8 bits. The share is that of the memory's "
+        f"bandwidth, tokens a second are at {HZ / 1e6:.0f} MHz.",
         (
             *("model", "parameters", "operators", "program s", "table s", "MB"),
             *("simulate s", "cycles", "share", "tokens/s"),
@@ -92,12 +125,50 @@ def small() -> Table:
     )
 
 
+def narrow() -> Table:
+    """Small models of fewer bits: what a token moves and takes, and what the circuit takes."""
+    lines = []
+    for name in NARROWED:
+        exact = getattr(models, name)()
+        for scheme in SCHEMES:
+            model = exact if scheme == "bf16" else quantize(exact, TEXT, scheme=scheme)  # type: ignore[arg-type]
+            graph, known = lower(model, phase="decode", cache=32)
+            sizes = caches.sized(model, 32, None)
+            given = fed(model, drawn(model, {}, tokens=1), sizes, 9)
+            inputs = {**known, **given, **caches.drawn(graph, sizes, 9, seed=0)}
+            runs = [Experiment(graph, inputs, lanes=lanes) for lanes in (LANES, 2 * LANES)]
+            used = estimate(design_of(graph, lanes=LANES)).total
+            cycles = (f"{one.prediction.cycles:,}" for one in runs)
+            moved = f"{sum(runs[0].traffic):,}"
+            lines.append(
+                (name, scheme, moved, *cycles, f"{used['lut']:,}", str(used["multiplier"]))
+            )
+    return Table(
+        "m3. A token of small language models with fewer bits",
+        f"Of 2 layers, 32 columns and 64 ids, behind 9 others: bytes over the bus, exact cycles "
+        f"with {LANES} and {2 * LANES} lanes, and what the circuit with {LANES} lanes takes, "
+        "estimated without synthesis. w8 are weights of 8 bits with scales, w8a8 values of 8 bits, "
+        "too; what is between linears has real numbers in all of them.",
+        (
+            *("model", "scheme", "bytes", f"cycles, {LANES} lanes", f"{2 * LANES} lanes"),
+            *("LUT", "multipliers"),
+        ),
+        lines,
+    )
+
+
+def _quantized(model: Model, scheme: str, group: int | None = None) -> Model:
+    """A model of full size with fewer bits, whose numbers are never read."""
+    layers = max(placed.trips for placed in model.placed)
+    return Scaled(prepared(model), Schemes(scheme), group, Unseen(layers)).made
+
+
 def _measured(
-    config: dict[str, Any], narrow: dict[str, Any]
+    config: dict[str, Any], bits: dict[str, Any]
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
     start = perf_counter()
     model = from_config(config)
-    model = quantize(model, **narrow) if narrow else model
+    model = _quantized(model, **bits) if bits else model
     graph, known = lower(model, phase="decode", cache=ROOM, data=False)
     built = perf_counter()
     design_of(graph, lanes=4)
