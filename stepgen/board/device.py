@@ -22,6 +22,7 @@ from ..hw.design.table import Bus, Design
 from ..ir.arguments import checked
 from ..ir.errors import StepError
 from ..ir.graph import Graph
+from ..ir.lanes import Lanes
 from ..ir.wire import LANES
 from ..program import design_folder
 from ..semantics.memory import from_image, layouts
@@ -50,7 +51,7 @@ class Device:
         A board, or its name; ``virtual:`` and the name of one that is simulated.
     program : Graph or Path
         A program, or a folder that ``stepgen verilog`` wrote.
-    lanes : int
+    lanes : int or mapping of str to int
         Lanes of a beat, of a program.
     bus, depths, fuse, onchip
         Of its circuit, too, as for `stepgen.cosim.experiment.Experiment`: `onchip` is in KiB.
@@ -81,7 +82,7 @@ class Device:
         where: str | Board,
         program: Graph | Path | str,
         *,
-        lanes: int = LANES,
+        lanes: Lanes = LANES,
         bus: Bus | None = None,
         depths: Mapping[str, int] | None = None,
         fuse: bool = True,

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from stepgen.frontend import Decoder
     from stepgen.frontend.model import Model
     from stepgen.ir.graph import Graph
+    from stepgen.ir.lanes import Lanes
     from stepgen.program.program import Program
 
 more_option = click.option(
@@ -103,7 +104,7 @@ def run(
 
 
 def decode(
-    program: ProgramOptions, text: Text, lanes: int, out: Path | None, *, json: bool
+    program: ProgramOptions, text: Text, lanes: Lanes, out: Path | None, *, json: bool
 ) -> None:
     """Run the programs of a model on a text, by the reference, and print its outputs."""
     import numpy as np
@@ -201,7 +202,7 @@ def no_program(program: ProgramOptions, what: str) -> None:
             raise StepError(f"{option} can't be given with {what}")
 
 
-def decoder(program: ProgramOptions, lanes: int) -> Decoder:
+def decoder(program: ProgramOptions, lanes: Lanes) -> Decoder:
     """The programs of a model for a text; options that a text does not take are refused."""
     from stepgen.program import models
 
@@ -226,7 +227,7 @@ def experiments(
 
     from stepgen.program import program as programs
 
-    lanes = hardware.lanes if hardware.lanes is not None else LANES
+    lanes = hardware.circuit().lanes or LANES
     made = decoder(program, lanes)
     name = Path(program.program).name
     loaded, found = None, {}

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from stepgen.cli.groups import argument, option
+from stepgen.cli.lanes import LANES_OPTION
 from stepgen.cli.outputs import INPUT, NAME, Output
 from stepgen.commands.options import Circuit, Limit, Timing
 from stepgen.hw.design.counting import CHANNELS, COUNTING, NONE
-from stepgen.ir.wire import LANES
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -132,10 +132,10 @@ class ProgramOptions:
 class HardwareOptions:
     """Parameters of the circuit."""
 
-    lanes: int | None = _circuit(
-        "Lanes of a beat; a matrix unit has lanes x lanes multipliers.",
-        type=int,
-        show_default=str(LANES),
+    lanes: int | str | None = _circuit(
+        "Lanes of a beat, also of single operators or functions, as in 2,matmul=8; a matrix unit "
+        "has lanes x lanes multipliers.",
+        **LANES_OPTION,
     )
     bus_bits: int | None = _circuit("Data width of the memory port.", type=int, show_default="64")
     burst: int | None = _circuit("Bus words of a burst.", type=int, show_default="16")
@@ -171,10 +171,14 @@ class HardwareOptions:
 
     def circuit(self) -> Circuit:
         """The circuit by value."""
-        others = ("depths", "counters", "no_counters")
+        from stepgen.ir.lanes import lanes_from
+
+        others = ("lanes", "depths", "counters", "no_counters")
         asked = {f.name: getattr(self, f.name) for f in fields(self) if f.name not in others}
         counters = NONE if self.no_counters else self.counters
-        return Circuit(**asked, counters=counters, depth=depths_of(self.depths, "beats"))
+        lanes = None if self.lanes is None else lanes_from(str(self.lanes))
+        depth = depths_of(self.depths, "beats")
+        return Circuit(**asked, lanes=lanes, counters=counters, depth=depth)
 
 
 def depths_of(texts: Sequence[str], what: str, *words: str) -> dict[str, Any]:

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from stepgen.cli.options import HardwareOptions, ProgramOptions, RunOptions
     from stepgen.cosim.experiment import Experiment
     from stepgen.frontend import Batch, Request
+    from stepgen.ir.lanes import Lanes
     from stepgen.program.program import Program
 
 
@@ -86,7 +87,7 @@ def prompts_of(ids: Path | None, more: int) -> Prompts | None:
     return Prompts(found, more)
 
 
-def _batch(program: ProgramOptions, prompts: Prompts, lanes: int) -> Batch:
+def _batch(program: ProgramOptions, prompts: Prompts, lanes: Lanes) -> Batch:
     from stepgen.program import models as programs
 
     models.no_program(program, "--ids")
@@ -95,7 +96,7 @@ def _batch(program: ProgramOptions, prompts: Prompts, lanes: int) -> Batch:
 
 
 def decode(
-    program: ProgramOptions, prompts: Prompts, lanes: int, out: Path | None, *, json: bool
+    program: ProgramOptions, prompts: Prompts, lanes: Lanes, out: Path | None, *, json: bool
 ) -> None:
     """Decode all prompts by the reference, and print what the model makes of the last tokens."""
     import numpy as np
@@ -144,7 +145,7 @@ def experiments(
     from stepgen.ir.errors import StepError
     from stepgen.program.program import Program
 
-    made = _batch(program, prompts, hardware.lanes if hardware.lanes is not None else LANES)
+    made = _batch(program, prompts, hardware.circuit().lanes or LANES)
     if made.prefill is not None:
         raise StepError("several prompts are tested token by token: leave phase=prefill out")
     loaded, found = None, []

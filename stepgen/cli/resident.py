@@ -46,7 +46,7 @@ def load(program: ProgramOptions, hardware: HardwareOptions) -> tuple[Decoder, P
             f"--resident is for a model, and {program.program} is none: "
             f"sg.Device has write and step for other programs"
         )
-    made = models.decoder(program, hardware.lanes if hardware.lanes is not None else LANES)
+    made = models.decoder(program, hardware.circuit().lanes or LANES)
     if made.prefill is not None:
         raise StepError(
             f"--resident runs one program on the board, and {program.program} has another one for "

@@ -10,6 +10,7 @@ import click
 from stepgen.cli import models, prompts
 from stepgen.cli.config import show_json
 from stepgen.cli.groups import grouped
+from stepgen.cli.lanes import LANES_OPTION
 from stepgen.cli.options import ProgramOptions, json_option
 from stepgen.cli.outputs import INPUT, Output
 from stepgen.ir.errors import StepError
@@ -22,9 +23,9 @@ if TYPE_CHECKING:
 @grouped
 @click.option(
     "--lanes",
-    type=click.IntRange(1),
-    show_default=str(LANES),
-    help="Lanes of a slice, which decide the order of floating-point sums.",
+    help="Lanes of a slice, which decide the order of floating-point sums; also of single "
+    "operators or functions, as in 2,matmul=8.",
+    **LANES_OPTION,
 )
 @click.option(
     "-o",
@@ -56,7 +57,7 @@ def command(
     ids: Path | None,
     more: int,
     golden: bool,
-    lanes: int | None,
+    lanes: int | str | None,
     out: Path | None,
     save_inputs: Path | None,
     json: bool,
@@ -65,15 +66,18 @@ def command(
     if golden:
         models.run(program, ids, out, save_inputs, json=json)
         return
+    from stepgen.ir.lanes import lanes_from
+
+    asked = None if lanes is None else lanes_from(str(lanes))
     text = models.text_of(ids, more)
     if text is not None:
         if save_inputs is not None:
             raise StepError("--save-inputs is for one run: leave it out, or leave --ids out")
         several = prompts.prompts_of(ids, more)
         if several is not None:
-            prompts.decode(program, several, lanes or LANES, out, json=json)
+            prompts.decode(program, several, asked or LANES, out, json=json)
             return
-        models.decode(program, text, lanes or LANES, out, json=json)
+        models.decode(program, text, asked or LANES, out, json=json)
         return
     from stepgen.commands.run import ran
     from stepgen.program import inputs
@@ -85,7 +89,7 @@ def command(
         loaded = program.load()
         outdated = program.tell_outdated(loaded, json=json)
         progress("running", 0.1)
-        result = ran(loaded, lanes)
+        result = ran(loaded, asked)
     streams = loaded.graph.outputs
     stored = result.written
     if out is not None:

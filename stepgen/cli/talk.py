@@ -12,8 +12,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from stepgen.cli.groups import grouped
+from stepgen.cli.lanes import LANES_OPTION
 from stepgen.cli.options import json_option
 from stepgen.cli.outputs import NAME, Output
+from stepgen.ir.wire import LANES
 
 if TYPE_CHECKING:
     import numpy as np
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
     from stepgen.frontend.decoding import Decoder
     from stepgen.frontend.model import Model
     from stepgen.frontend.text import Sampler
+    from stepgen.ir.lanes import Lanes
     from stepgen.timing.model import Prediction
 
     Logits = Callable[[int], npt.NDArray[np.generic]]
@@ -77,7 +80,7 @@ class Runs:
     metavar="BOARD",
     help=f"A board that stepgen board lists, or virtual: and its name.  [default: {BOARD}]",
 )
-@click.option("--lanes", type=click.IntRange(1), default=4, show_default=True)
+@click.option("--lanes", **LANES_OPTION)
 @click.option(
     "--temperature",
     type=click.FloatRange(0),
@@ -101,7 +104,7 @@ def command(
     tokens: int,
     machine: str,
     board: str | None,
-    lanes: int,
+    lanes: int | str | None,
     temperature: float,
     top_k: int | None,
     seed: int,
@@ -120,6 +123,7 @@ def command(
     from stepgen.frontend.state import check_room
     from stepgen.frontend.text import Sampler, ids_of
     from stepgen.ir.errors import StepError
+    from stepgen.ir.lanes import lanes_from
     from stepgen.report import console
     from stepgen.tools.shipped import shipped
 
@@ -137,7 +141,8 @@ def command(
     check_room(most, 0, len(ids) + tokens, loaded.name)
     runs = Runs()
     machines = {"golden": _golden, "reference": _reference, "rtl": _rtl, "board": _board}
-    with machines[machine](loaded, lanes, board or BOARD, runs, json=json) as logits:
+    asked = LANES if lanes is None else lanes_from(str(lanes))
+    with machines[machine](loaded, asked, board or BOARD, runs, json=json) as logits:
         text = _text(loaded, ids, tokens, logits, sampler, runs, shown=not json)
     if timeline is not None and runs.prediction is not None:
         _draw(timeline, loaded.name, runs.prediction)
@@ -198,7 +203,7 @@ def _text(
 
 
 @contextmanager
-def _golden(model: Model, lanes: int, board: str, runs: Runs, *, json: bool) -> Iterator[Logits]:
+def _golden(model: Model, lanes: Lanes, board: str, runs: Runs, *, json: bool) -> Iterator[Logits]:
     from stepgen.frontend.state import State
 
     state = State(model.tokens[1])
@@ -206,13 +211,15 @@ def _golden(model: Model, lanes: int, board: str, runs: Runs, *, json: bool) -> 
 
 
 @contextmanager
-def _reference(model: Model, lanes: int, board: str, runs: Runs, *, json: bool) -> Iterator[Logits]:
+def _reference(
+    model: Model, lanes: Lanes, board: str, runs: Runs, *, json: bool
+) -> Iterator[Logits]:
     made = _decoder(model, lanes)
     yield lambda token: made.run({"ids": [token]})[model.outputs[0]][-1]
 
 
 @contextmanager
-def _rtl(model: Model, lanes: int, board: str, runs: Runs, *, json: bool) -> Iterator[Logits]:
+def _rtl(model: Model, lanes: Lanes, board: str, runs: Runs, *, json: bool) -> Iterator[Logits]:
     """As ``stepgen test`` does it: each run begins with the memory that the last one left."""
     from dataclasses import replace
     from tempfile import TemporaryDirectory
@@ -247,7 +254,7 @@ def _rtl(model: Model, lanes: int, board: str, runs: Runs, *, json: bool) -> Ite
 
 
 @contextmanager
-def _board(model: Model, lanes: int, board: str, runs: Runs, *, json: bool) -> Iterator[Logits]:
+def _board(model: Model, lanes: Lanes, board: str, runs: Runs, *, json: bool) -> Iterator[Logits]:
     from stepgen.board.device import Device
     from stepgen.tools import waiting
 
@@ -270,7 +277,7 @@ def _board(model: Model, lanes: int, board: str, runs: Runs, *, json: bool) -> I
         yield logits
 
 
-def _decoder(model: Model, lanes: int) -> Decoder:
+def _decoder(model: Model, lanes: Lanes) -> Decoder:
     from stepgen.frontend.decoding import Decoder
 
     return Decoder(model, cache=model.tokens[1], lanes=lanes)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..hw.design.counting import CHANNELS, counting
 from ..ir.errors import StepError
+from ..ir.lanes import Lanes, lanes_by_node, usual_lanes
 from ..ir.wire import LANES
 
 if TYPE_CHECKING:
@@ -31,8 +32,9 @@ class Circuit:
 
     Attributes
     ----------
-    lanes : int, optional
-        Lanes of a beat; by default `stepgen.ir.wire.LANES`.
+    lanes : int or mapping of str to int, optional
+        Lanes of a beat, of all operators or by name, see `stepgen.ir.lanes`; by default
+        `stepgen.ir.wire.LANES`.
     bus_bits, burst, outstanding, cover : int, optional
         Of the memory port: data width, words of a burst, bursts under way at most, and cycles of
         the memory's latency that loads cover.
@@ -48,7 +50,7 @@ class Circuit:
         design folder or the file of a board says, else all.
     """
 
-    lanes: int | None = None
+    lanes: Lanes | None = None
     bus_bits: int | None = None
     burst: int | None = None
     outstanding: int | None = None
@@ -121,7 +123,7 @@ class Circuit:
             design,
             lambda: lowered(
                 program.graph,
-                lanes=design.lanes,
+                lanes=design.lanes_of_operators,
                 bus=design.bus,
                 depths=dict(self.depth),
                 fuse=not self.no_fuse,
@@ -149,7 +151,7 @@ class Circuit:
             _agree(f"--depth {name}", depth, design.channel[name].depth, folder)
 
 
-def lanes_of(asked: int | None, program: Program) -> int:
+def lanes_of(asked: Lanes | None, program: Program) -> Lanes:
     """Lanes of a beat: those of the program's design where it has one, else as asked for.
 
     Raises
@@ -166,8 +168,13 @@ def lanes_of(asked: int | None, program: Program) -> int:
             raise StepError(f"--lanes can't be given: the system {graph.name} says that {has}")
         return max(graph.lanes.values())
     if program.design is not None:
-        _agree("--lanes", asked, program.design.lanes, program.name)
-        return program.design.lanes
+        built = program.design.lanes_of_operators
+        if asked is not None:
+            _agree("--lanes", usual_lanes(asked), usual_lanes(built), program.name)
+            wanted = lanes_by_node(graph, asked)
+            for node, lanes in lanes_by_node(graph, built).items():
+                _agree(f"--lanes {node}", wanted[node], lanes, program.name)
+        return built
     return LANES if asked is None else asked
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ..ir.lanes import Lanes
 from ..ir.show import html_table
 from ..ir.wire import BARE, DONE
 from ..program.program import Program
@@ -77,7 +78,7 @@ class RunResult(Result):
 
 
 @called
-def run(source: Source, *, lanes: int | None = None) -> RunResult:
+def run(source: Source, *, lanes: Lanes | None = None) -> RunResult:
     """Run the reference (golden model), as ``stepgen run`` does.
 
     Parameters
@@ -85,8 +86,9 @@ def run(source: Source, *, lanes: int | None = None) -> RunResult:
     program : Graph, Model or Config
     inputs : mapping of str to object, optional
         Contents of input streams and tensors, or what a model takes; missing ones are drawn.
-    lanes : int, optional
-        Lanes of a slice, which decide the order of floating-point sums.
+    lanes : int or mapping of str to int, optional
+        Lanes of a slice, of all operators or by name; they decide the order of floating-point
+        sums.
     seed, dim, transform
         See `stepgen.commands.source.Drawing`.
     phase, element, cache, ...
@@ -100,13 +102,13 @@ def run(source: Source, *, lanes: int | None = None) -> RunResult:
     return ran(source.load(), lanes)
 
 
-def ran(program: Program, lanes: int | None) -> RunResult:
+def ran(program: Program, lanes: Lanes | None) -> RunResult:
     """The run of a program.
 
     Parameters
     ----------
     program : Program
-    lanes : int, optional
+    lanes : int or mapping of str to int, optional
         As for `run`.
     """
     result = system.run(program.graph, program.inputs, lanes=lanes_of(lanes, program))

@@ -38,6 +38,8 @@ class Connected:
         As `memory.join` takes them.
     paced : bool
         Whether FIFOs are deep enough for full rate, and not for progress alone.
+    lanes_at : mapping of str to int
+        Lanes of the beats of units, by name.
     """
 
     units: Sequence[Unit]
@@ -51,6 +53,7 @@ class Connected:
     stores: Sequence[tuple[str, str, str]] = ()
     within: Sequence[int] = field(default_factory=list)
     paced: bool = True
+    lanes_at: Mapping[str, int] = field(default_factory=dict)
 
     def design(
         self,
@@ -59,7 +62,6 @@ class Connected:
         bus: Bus,
         regions: Mapping[str, Region],
         depths: Mapping[str, int],
-        lanes_of: Mapping[str, int] | None = None,
     ) -> Design:
         """The finished table.
 
@@ -73,7 +75,9 @@ class Connected:
         if self.loads or self.stores:
             self._join_memory(bus, units, channels)
         table = (*units,), (*channels.values(),)
-        design = Design(name, lanes, bus, *table, regions, self.fused, lanes_of or {})
+        other = {u.name: self.lanes_at.get(u.name, lanes) for u in units}
+        lanes_of = {unit: own for unit, own in other.items() if own != lanes}
+        design = Design(name, lanes, bus, *table, regions, self.fused, lanes_of)
         self._check_memories(design)
         return self._sized(design).with_depths(depths)
 

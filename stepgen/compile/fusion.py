@@ -21,6 +21,7 @@ def fuse(
     channels: Mapping[str, Channel],
     kept: Collection[str],
     extents: Mapping[str, Extents],
+    lanes_at: Mapping[str, int],
 ) -> tuple[list[Unit], dict[str, Channel], dict[str, str]]:
     """Join each PCU with those that write its operands, where these are not broadcast.
 
@@ -37,6 +38,8 @@ def fuse(
         Channels that stay.
     extents : mapping of str to Extents
         The dims of every channel that is not raw.
+    lanes_at : mapping of str to int
+        Lanes of the beats of each unit; those of others stay apart.
 
     Returns
     -------
@@ -56,6 +59,8 @@ def fuse(
                 continue
             if not isinstance(inner.params, Pcu) or not isinstance(outer.params, Pcu):
                 continue
+            if lanes_at[inner.name] != lanes_at[outer.name]:
+                continue
             at = outer.params.inputs.index(port)
             params = joined(outer.params, at, inner.params)
             if params is None:
@@ -69,9 +74,9 @@ def fuse(
             moved = {operator: name for operator, unit in fused.items() if unit == inner.name}
             fused |= moved | {inner.origin: name}
     for name in list(rows):
-        _rewrite(rows, left, fused, made_by, kept, extents, name)
+        _rewrite(rows, left, fused, made_by, kept, extents, lanes_at, name)
     for name in list(rows):
-        _append(rows, left, fused, made_by, kept, name)
+        _append(rows, left, fused, made_by, kept, lanes_at, name)
     return list(rows.values()), left, fused
 
 
@@ -82,6 +87,7 @@ def _rewrite(
     made_by: dict[str, str],
     kept: Collection[str],
     extents: Mapping[str, Extents],
+    lanes_at: Mapping[str, int],
     name: str,
 ) -> None:
     """Have the unit before one that only rewrites stops send rewritten ones."""
@@ -94,7 +100,7 @@ def _rewrite(
     if unit is None or isinstance(unit.params, Source) or x in kept:
         return
     before, after = channels[x], channels[y]
-    if before.lanes != after.lanes:
+    if before.lanes != after.lanes or lanes_at[unit.name] != lanes_at[name]:
         return
     port = next(port for port, channel in unit.outputs.items() if channel == x)
     restops = (*unit.restops, Restop(port, x, rank, params), *_behind(port, rows[name]))
@@ -124,6 +130,7 @@ def _append(
     fused: dict[str, str],
     made_by: Mapping[str, str],
     kept: Collection[str],
+    lanes_at: Mapping[str, int],
     name: str,
 ) -> None:
     """Make a PCU the epilogue of the unit that writes its operand, if that has none."""
@@ -135,7 +142,7 @@ def _append(
     if unit is None or unit.epilogue or isinstance(unit.params, Source) or x in kept:
         return
     before, after = channels[x], channels[y]
-    if not before.lanes or not after.lanes:
+    if not before.lanes or not after.lanes or lanes_at[unit.name] != lanes_at[name]:
         return
     port = next(port for port, channel in unit.outputs.items() if channel == x)
     epilogue = Epilogue(port, before.element, before.bits, params)

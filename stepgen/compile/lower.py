@@ -10,8 +10,6 @@ from typing import TypeVar
 from ..hw.design.pace import Extent, Extents, span
 from ..hw.design.params import UnitParams, unfinished
 from ..hw.design.table import Bus, Channel, Design, Region, Unit
-from ..hw.units.discard.params import Discard
-from ..hw.units.fork.params import Fork
 from ..hw.units.store_forward.params import StoreForward
 from ..ir.arguments import checked, shown, take
 from ..ir.cycles import on_cycles
@@ -20,13 +18,15 @@ from ..ir.dtypes import FLAG, Buffer, DataType, Selector, Tile, address, bool_
 from ..ir.errors import StepError
 from ..ir.graph import Graph
 from ..ir.hazards import hazards
+from ..ir.lanes import Lanes, lanes_by_node, usual_lanes
 from ..ir.stream import Node, Stream
-from ..ir.wire import LANES, TILE_LEVELS, check_lanes, row_lanes, wire_levels
+from ..ir.wire import LANES, TILE_LEVELS, row_lanes, wire_levels
 from .allocation import allocated
 from .budget import Budget
 from .circuit import circuits
 from .connected import Connected
 from .fusion import fuse as fuse_units
+from .joining import Use, join
 from .memories import Choice, Stored
 from .memory_map import number_bits_of, place_tensors, widened
 from .rereading import reread
@@ -34,16 +34,6 @@ from .unzip import unzipped
 from .whole import gathered
 
 P = TypeVar("P", bound=UnitParams)
-
-
-@dataclass(frozen=True)
-class Use:
-    """One consumer of a stream, and what it requires of the channel."""
-
-    placeholder: str
-    node: Node
-    structure_only: bool
-    depth: int
 
 
 @dataclass
@@ -54,8 +44,8 @@ class Lowering:
     ----------
     graph : Graph
         A checked graph.
-    lanes : int
-        Lanes of a beat of tiles.
+    usual_lanes : int
+        Lanes of a beat of tiles, of operators that have none of their own.
     bus : Bus
         The off-chip port, wide enough for `regions`.
     regions : dict of str to Region
@@ -64,6 +54,8 @@ class Lowering:
         Node of the program that one of another name stands for.
     stored : Stored
         What is known of memories for references.
+    own_lanes : mapping of str to int
+        Lanes of a beat by node of the program.
 
     Attributes
     ----------
@@ -73,16 +65,19 @@ class Lowering:
         Bits of an address on a wire.
     whole : set of str
         Names of the nodes whose tiles are collected before they are sent on.
+    current : str
+        Name of the node that is being lowered.
     loads, stores, within : list
         What was added so far, for `memory.join`.
     """
 
     graph: Graph
-    lanes: int
+    usual_lanes: int
     bus: Bus
     regions: dict[str, Region]
     stands_for: dict[str, str] = field(default_factory=dict)
     stored: Stored = field(default_factory=Stored)
+    own_lanes: Mapping[str, int] = field(default_factory=dict)
     units: list[Unit] = field(default_factory=list)
     channels: dict[str, Channel] = field(default_factory=dict)
     on_cycles: set[str] = field(init=False)
@@ -93,11 +88,10 @@ class Lowering:
     within: list[int] = field(default_factory=list)
     _carried: dict[str, Stream] = field(default_factory=dict)
     _extents: dict[str, Extents] = field(default_factory=dict)
-    _fed_back: set[str] = field(default_factory=set)
-    _units: set[str] = field(default_factory=set)
+    _lanes_at: dict[str, int] = field(default_factory=dict)
     _uses: dict[Stream, list[Use]] = field(default_factory=dict)
     _outputs: dict[Stream, str] = field(default_factory=dict)
-    _node: str = ""
+    current: str = ""
 
     def __post_init__(self) -> None:
         self.on_cycles = on_cycles(self.graph)
@@ -105,9 +99,18 @@ class Lowering:
         self.number_bits = number_bits_of(self.graph)
         self._nodes = {node.name: node for node in self.graph.nodes}
 
+    @property
+    def lanes(self) -> int:
+        """Lanes of a beat of tiles of the current operator."""
+        return self.lanes_by(self.current)
+
+    def lanes_by(self, node: str) -> int:
+        """The same of any operator."""
+        return self.own_lanes.get(self.stands_for.get(node, node), self.usual_lanes)
+
     def lower(self, node: Node) -> None:
         """Add the rows of one operator."""
-        self._node = node.name
+        self.current = node.name
         if node.op not in circuits():
             raise self.fail(node, "this operator has no circuit yet")
         circuits()[node.op].lower(node, self)
@@ -179,7 +182,7 @@ class Lowering:
 
         An operator may have any name, also one that is generated here for another.
         """
-        own = node or self._node
+        own = node or self.current
         while name in taken or (name in self._nodes and name != own):
             name += "_"
         return name
@@ -273,7 +276,7 @@ class Lowering:
         """
         if params == lean:
             return params
-        node = self._nodes[self._node]
+        node = self._nodes[self.current]
         stored = node.inputs[0] if stream is None else stream
         extents = self.extents(node, stored)
         origin = self.stands_for.get(node.name, node.name)
@@ -296,51 +299,31 @@ class Lowering:
         if said:
             kind = params if isinstance(params, type) else type(params)
             raise StepError(f"{name}: the unit {kind.__qualname__} of {kind.__module__} {said}")
-        if self._node and (lean := params.lean()) != params:
+        if self.current and (lean := params.lean()) != params:
             kept = params.inputs.index(params.weights) if params.weights else 0
-            params = self.sized(params, lean, self._nodes[self._node].inputs[kept])
+            params = self.sized(params, lean, self._nodes[self.current].inputs[kept])
         for port, channel in channels.items():
             if channel not in self.channels and not str(channel).startswith("<"):
                 raise StepError(
                     f"{name}: {port} must be a channel, as input, output, link and add return it, "
                     f"not {shown(channel)}"
                 )
-        name = self._free(take(name, str, "unit", "its name"), self._units)
-        self._units.add(name)
+        name = self._free(take(name, str, "unit", "its name"), self._lanes_at)
+        self._lanes_at[name] = self.lanes
         outputs = {port: channels.pop(port) for port in params.outputs}
-        origin = self.stands_for.get(self._node, self._node)
+        origin = self.stands_for.get(self.current, self.current)
         self.units.append(Unit(name, params, channels, outputs, origin))
-
-    def _connect(self) -> dict[str, str]:
-        """Connect producers and consumers, with a fork where a stream has several consumers."""
-        names: dict[str, str] = {}
-        place = {node: n for n, node in enumerate(self.graph.nodes)}
-        for stream, produced in self._outputs.items():
-            self._node = stream.node.name
-            uses = self._uses.get(stream, [])
-            channel = self.channels[produced]
-            if not uses:
-                self.unit(f"{produced}_discard", Discard(), x=produced)
-            elif len(uses) == 1:
-                names[uses[0].placeholder] = produced
-                self.channels[produced] = _used(channel, uses[0])
-            else:
-                fork = Fork(branches=len(uses))
-                branches = {}
-                for use, port in zip(uses, fork.outputs, strict=True):
-                    name = f"{produced}_to_{use.node.name}"
-                    branch = replace(channel, name=name, depth=2, delay=0)
-                    branches[port] = self.add(_used(branch, use), stream, self._extents[produced])
-                    names[use.placeholder] = branches[port]
-                self.unit(f"{produced}_fork", fork, x=produced, **branches)
-            self._fed_back |= {
-                names[use.placeholder] for use in uses if place[use.node] <= place[stream.node]
-            }
-        return names
 
     def connected(self, depths: Collection[str] = (), *, fuse: bool = True) -> Connected:
         """The rows, connected; FIFOs of a depth that is asked for stay when units are fused."""
-        names, self._node = self._connect(), ""
+        names = join(self, self._outputs, self._uses)
+        place = {node: n for n, node in enumerate(self.graph.nodes)}
+        fed_back = {
+            names[use.placeholder]
+            for stream, uses in self._uses.items()
+            for use in uses
+            if place[use.node] <= place[stream.node]
+        }
         units = [
             replace(u, inputs={port: names.get(c, c) for port, c in u.inputs.items()})
             for u in self.units
@@ -348,8 +331,10 @@ class Lowering:
         channels, fused = self.channels, dict[str, str]()
         if fuse:
             asked = {names[u.placeholder] for us in self._uses.values() for u in us if u.depth > 2}
-            kept = {*depths, *asked, *self._fed_back}
-            units, channels, fused = fuse_units(units, channels, kept, self._extents)
+            kept = {*depths, *asked, *fed_back}
+            units, channels, fused = fuse_units(
+                units, channels, kept, self._extents, self._lanes_at
+            )
         return Connected(
             units,
             channels,
@@ -357,31 +342,25 @@ class Lowering:
             self._nodes,
             self._extents,
             self._carried,
-            self._fed_back,
+            fed_back,
             self.loads,
             self.stores,
             self.within,
             self.stored.paced,
+            self._lanes_at,
         )
 
     def design(self, depths: Mapping[str, int], *, fuse: bool = True) -> Design:
         """The finished table."""
         rows = self.connected(depths, fuse=fuse)
-        return rows.design(self.graph.name, self.lanes, self.bus, self.regions, depths)
-
-
-def _used(channel: Channel, use: Use) -> Channel:
-    """The channel as its one consumer needs it."""
-    if use.structure_only:
-        channel = replace(channel, lanes=0, bits=0, tail=0, short=False)
-    return replace(channel, depth=max(channel.depth, use.depth))
+        return rows.design(self.graph.name, self.usual_lanes, self.bus, self.regions, depths)
 
 
 @checked
 def lower(
     graph: Graph,
     *,
-    lanes: int = LANES,
+    lanes: Lanes = LANES,
     bus: Bus | None = None,
     depths: Mapping[str, int] | None = None,
     fuse: bool = True,
@@ -393,8 +372,9 @@ def lower(
     ----------
     graph : Graph
         The program.
-    lanes : int
-        Lanes of a beat: a matrix unit has ``lanes * lanes`` multipliers.
+    lanes : int or mapping of str to int
+        Lanes of a beat, of all operators or by name, see `stepgen.ir.lanes`: a matrix unit has
+        ``lanes * lanes`` multipliers.
     bus : Bus, optional
         The off-chip port.
     depths : mapping of str to int, optional
@@ -421,7 +401,7 @@ def lower(
 
 
 def rows_of(
-    graph: Graph, *, lanes: int = LANES, bus: Bus | None = None
+    graph: Graph, *, lanes: Lanes = LANES, bus: Bus | None = None
 ) -> Callable[[Stored], Lowering]:
     """What makes the rows of a design from what is known of its memories, as for `lower`."""
     begin = begun(graph, lanes=lanes, bus=bus)
@@ -436,15 +416,15 @@ def rows_of(
 
 
 def begun(
-    graph: Graph, *, lanes: int = LANES, bus: Bus | None = None
+    graph: Graph, *, lanes: Lanes = LANES, bus: Bus | None = None
 ) -> Callable[[Stored], Lowering]:
     """The same before any operator was lowered."""
     graph.check()
     hazards(graph)
-    check_lanes(lanes)
+    usual, own = usual_lanes(lanes), lanes_by_node(graph, lanes)
     regions = place_tensors(graph)
     plain, names = unzipped(graph)
     plain, others = reread(plain)
     names |= others
     port = widened(bus or Bus(), regions)
-    return lambda stored: Lowering(plain, lanes, port, regions, names, stored)
+    return lambda stored: Lowering(plain, usual, port, regions, names, stored, own)

@@ -11,6 +11,7 @@ from ..hw.units.link.params import Link
 from ..ir.dtypes import Tile
 from ..ir.errors import StepError
 from ..ir.graph import Graph
+from ..ir.lanes import Lanes
 from ..ir.system import SystemGraph
 from ..ir.wire import LANES, wire_levels
 from .budget import Budget
@@ -26,7 +27,7 @@ from .unzip import unzipped
 def lowered(
     graph: Graph,
     *,
-    lanes: int = LANES,
+    lanes: Lanes = LANES,
     bus: Bus | None = None,
     depths: Mapping[str, int] | None = None,
     fuse: bool = True,
@@ -67,7 +68,6 @@ def _lowered(system: SystemGraph, bus: Bus, depths: Mapping[str, int], fuse: boo
     # One width for all, so that addresses may go from part to part.
     bits = max(number_bits_of(graph) for part, graph in system.parts.items())
     whole: Connected | None = None
-    lanes_of: dict[str, int] = {}
     for part, graph in system.parts.items():
         plain, stand_ins = unzipped(graph)
         plain, others = reread(plain)
@@ -88,15 +88,12 @@ def _lowered(system: SystemGraph, bus: Bus, depths: Mapping[str, int], fuse: boo
 
         own = system.own(part, depths)
         one = _named(chosen(rows).connected(own, fuse=fuse), part)
-        lanes_of |= {unit.name: system.lanes[part] for unit in one.units}
         whole = one if whole is None else _together(whole, one)
     assert whole is not None
     for made, taken in system.links.items():
         whole = _linked(whole, system, made, taken)
     most = max(system.lanes.values())
-    units = {unit.name for unit in whole.units}
-    less = {name: n for name, n in lanes_of.items() if n != most and name in units}
-    return whole.design(system.name, most, port, every, depths, less)
+    return whole.design(system.name, most, port, every, depths)
 
 
 def _named(rows: Connected, part: str) -> Connected:
@@ -138,6 +135,7 @@ def _named(rows: Connected, part: str) -> Connected:
         [(named(req), named(data)) for req, data in rows.loads],
         [(named(req), named(data), named(ack)) for req, data, ack in rows.stores],
         rows.within,
+        lanes_at=keys(rows.lanes_at),
     )
 
 
@@ -154,6 +152,7 @@ def _together(one: Connected, other: Connected) -> Connected:
         [*one.loads, *other.loads],
         [*one.stores, *other.stores],
         [*one.within, *(len(one.stores) + n for n in other.within)],
+        lanes_at={**one.lanes_at, **other.lanes_at},
     )
 
 

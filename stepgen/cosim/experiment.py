@@ -23,6 +23,7 @@ from ..ir.arguments import take_fields
 from ..ir.dtypes import address
 from ..ir.errors import StepError
 from ..ir.graph import Graph
+from ..ir.lanes import Lanes
 from ..ir.memory_timing import MemoryTiming
 from ..ir.sdram_timing import SdramTiming
 from ..ir.stalls import Stalls
@@ -66,8 +67,8 @@ class Experiment:
         The program.
     inputs : mapping
         Contents of its input streams and tensors, by name.
-    lanes : int
-        Lanes of a beat.
+    lanes : int or mapping of str to int
+        Lanes of a beat, of all operators or by name, see `stepgen.ir.lanes`.
     bus : Bus
         The off-chip port.
     depths, fuse, onchip : mapping of str to int, bool, float or Budget
@@ -99,7 +100,7 @@ class Experiment:
 
     graph: Graph
     inputs: Mapping[str, Any]
-    lanes: int = LANES
+    lanes: Lanes = LANES
     bus: Bus = field(default_factory=Bus)
     depths: Mapping[str, int] = field(default_factory=dict)
     fuse: bool = True
@@ -121,7 +122,7 @@ class Experiment:
         if isinstance(self.graph, SystemGraph):
             self.lanes = max(self.graph.lanes.values())
         if self.built is not None:
-            self.lanes, self.bus = self.built.lanes, self.built.bus
+            self.lanes, self.bus = self.built.lanes_of_operators, self.built.bus
             self.depths = {c.name: c.depth for c in self.built.channels}
 
     @cached_property

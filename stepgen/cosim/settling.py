@@ -41,7 +41,9 @@ def settled(experiment: Experiment) -> dict[str, Beats]:
             choices=choices,
             guesses=True,
         )
-        decided = {unit: result.beats(name, experiment.lanes) for unit, name in streams.items()}
+        decided = {
+            unit: result.beats(name, design.lanes_at(unit)) for unit, name in streams.items()
+        }
         known = {**experiment.beats, **decided}
         if not experiment.arrivals:
             return known

@@ -9,6 +9,7 @@ import numpy as np
 
 from ..ir.dtypes import ElementType, bf16
 from ..ir.errors import StepError
+from ..ir.lanes import Lanes
 from ..ir.wire import LANES
 from ..semantics import executor
 from .decoding import Programs
@@ -62,7 +63,7 @@ class Batch(Programs):
     chunk : int, optional
         Tokens of a prompt that a run takes by another program, when a request is admitted. Without
         it prompts are decoded with the others, token by token.
-    lanes : int
+    lanes : int or mapping of str to int
         Lanes of a slice, which decide the order of floating-point sums.
 
     Attributes
@@ -102,7 +103,7 @@ class Batch(Programs):
         cache: int | None = None,
         tile: int | None = None,
         chunk: int | None = None,
-        lanes: int = LANES,
+        lanes: Lanes = LANES,
         tile_rows: int | None = None,
         tile_cols: int | None = None,
     ) -> None:

@@ -9,6 +9,7 @@ import numpy as np
 
 from ..ir.dtypes import ElementType, bf16
 from ..ir.graph import Graph
+from ..ir.lanes import Lanes
 from ..ir.wire import LANES
 from ..semantics import executor
 from .lowering import COLUMNS, fed, lower, sizes_of
@@ -27,7 +28,7 @@ class Programs:
         As for `stepgen.frontend.lower`.
     chunk : int or None
         Tokens of a chunk; without it there is no program for them.
-    lanes : int
+    lanes : int or mapping of str to int
         Lanes of a slice, which decide the order of floating-point sums.
 
     Attributes
@@ -57,7 +58,7 @@ class Programs:
         batch: int,
         chunk: int | None,
         last: bool,
-        lanes: int,
+        lanes: Lanes,
         tile_rows: int | None,
         tile_cols: int | None,
     ) -> None:
@@ -121,7 +122,7 @@ class Decoder(Programs):
         caches have a multiple of them.
     last : bool
         Whether chunks give outputs of their last tokens alone, so that `run` gives one row.
-    lanes : int
+    lanes : int or mapping of str to int
         Lanes of a slice, which decide the order of floating-point sums.
 
     Attributes
@@ -158,7 +159,7 @@ class Decoder(Programs):
         tile: int | None = None,
         chunk: int | None = None,
         last: bool = False,
-        lanes: int = LANES,
+        lanes: Lanes = LANES,
         tile_rows: int | None = None,
         tile_cols: int | None = None,
     ) -> None:

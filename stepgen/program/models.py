@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from ..frontend import Batch, CompileLog, Decoder, Fused
     from ..frontend.model import Model
     from ..hw.design.table import Design
+    from ..ir.lanes import Lanes
 
 SUFFIX = ".stepgen"
 """Of files with a model."""
@@ -364,7 +365,7 @@ def activations(model: Model, **settings: Any) -> tuple[int, int]:
     return fusing.activations(model, **settings)
 
 
-def decoder(model: Model, spec: str, settings: Mapping[str, str], lanes: int) -> Decoder:
+def decoder(model: Model, spec: str, settings: Mapping[str, str], lanes: Lanes) -> Decoder:
     """The programs of a model for a text, and their memory.
 
     Parameters
@@ -374,7 +375,7 @@ def decoder(model: Model, spec: str, settings: Mapping[str, str], lanes: int) ->
         Where it is from, for messages.
     settings : mapping of str to str
         Parameters, as texts: with phase=prefill there is a program for chunks of `rows` tokens.
-    lanes : int
+    lanes : int or mapping of str to int
         Lanes of a slice.
 
     Raises
@@ -403,7 +404,9 @@ def decoder(model: Model, spec: str, settings: Mapping[str, str], lanes: int) ->
     return placed(spec, lambda: Decoder(model, **asked, chunk=sizes.chunk, lanes=lanes))
 
 
-def batch(model: Model, spec: str, settings: Mapping[str, str], lanes: int, requests: int) -> Batch:
+def batch(
+    model: Model, spec: str, settings: Mapping[str, str], lanes: Lanes, requests: int
+) -> Batch:
     """The program of a model for several texts, and its memory.
 
     Parameters
@@ -413,7 +416,7 @@ def batch(model: Model, spec: str, settings: Mapping[str, str], lanes: int, requ
         Where it is from, for messages.
     settings : mapping of str to str
         Parameters, as texts: with phase=prefill there is a program for chunks of `rows` tokens.
-    lanes : int
+    lanes : int or mapping of str to int
         Lanes of a slice.
     requests : int
         Texts.

@@ -17,6 +17,7 @@ from stepgen.ir.arguments import checked, shown
 from stepgen.ir.dtypes import TupleType
 from stepgen.ir.errors import StepError
 from stepgen.ir.graph import Graph
+from stepgen.ir.lanes import Lanes, lanes_by_node
 from stepgen.ir.operator import implementations
 from stepgen.ir.own import OwnOperator
 from stepgen.ir.stream import Node, Stream, StreamType
@@ -85,7 +86,7 @@ def run(
     graph: Graph,
     inputs: Mapping[str, Any],
     *,
-    lanes: int = LANES,
+    lanes: Lanes = LANES,
     choices: Mapping[str, Sequence[int]] | None = None,
     guesses: bool = False,
 ) -> Result:
@@ -99,8 +100,9 @@ def run(
         By name, the contents of every input stream (nested lists, an array or tokens, as
         `stepgen.semantics.inputs.to_tokens` takes them) and of every tensor that is read
         (a matrix).
-    lanes : int
-        Lanes L of a slice: they determine the order of floating-point sums.
+    lanes : int or mapping of str to int
+        Lanes L of a slice, of all operators or by name, see `stepgen.ir.lanes`: they determine the
+        order of floating-point sums.
     choices : mapping of str to sequence of int, optional
         For merges in order of arrival, by the node's name: the input that each chunk came from.
         By default chunks come in the order of the inputs.
@@ -118,10 +120,10 @@ def run(
         If inputs are missing or do not fit, streams disagree at run time, or the program
         deadlocks; the message names the operator and the stream.
     """
-    check_lanes(lanes)
+    own = lanes_by_node(graph, lanes)
     given = _given(graph, inputs)
     memory = Memory(graph, inputs)
-    uses = _connect(graph, memory, lanes, given, choices or {}, guesses)
+    uses = _connect(graph, memory, own, given, choices or {}, guesses)
     if memory.ordered:
         _remember(uses, memory)
     _Scheduler(uses).run()
@@ -165,7 +167,7 @@ def _given(graph: Graph, inputs: Mapping[str, Any]) -> dict[str, list[Token]]:
 def _connect(
     graph: Graph,
     memory: Memory,
-    lanes: int,
+    lanes: Mapping[str, int],
     given: Mapping[str, list[Token]],
     choices: Mapping[str, Sequence[int]],
     guesses: bool,
@@ -190,7 +192,7 @@ def _connect(
                 node,
                 inputs,
                 outputs,
-                lanes,
+                lanes[node.name],
                 memory,
                 given.get(node.name),
                 chosen,

@@ -7,6 +7,7 @@ from typing import Any
 
 from stepgen.ir.errors import StepError
 from stepgen.ir.graph import Graph
+from stepgen.ir.lanes import Lanes
 from stepgen.ir.stream import StreamType
 from stepgen.ir.system import SystemGraph
 from stepgen.ir.wire import LANES
@@ -20,7 +21,7 @@ def run(
     graph: Graph,
     inputs: Mapping[str, Any],
     *,
-    lanes: int = LANES,
+    lanes: Lanes = LANES,
     choices: Mapping[str, Sequence[int]] | None = None,
     guesses: bool = False,
 ) -> executor.Result:

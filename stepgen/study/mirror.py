@@ -37,7 +37,7 @@ def mirror(experiment: Experiment) -> Machine:
     experiment : Experiment
         Its lanes, bus and memory timing are used.
     """
-    lanes, timing = experiment.lanes, experiment.memory
+    lanes, timing = experiment.design.lanes, experiment.memory
     memory = SimpleMemory(
         channels=1,
         request_bytes=experiment.bus.bytes,

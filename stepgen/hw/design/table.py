@@ -16,6 +16,7 @@ from typing import Any, TypeVar
 
 from ...ir.arguments import take_fields
 from ...ir.errors import StepError
+from ...ir.lanes import OTHERS, Lanes
 from ...ir.records import parsed, record, written
 from ...ir.versions import stamped, unstamped
 from . import older
@@ -174,7 +175,7 @@ class Design:
     fused : mapping of str to str
         By operator that is part of another's unit, the name of that unit.
     lanes_of : mapping of str to int
-        By unit the lanes of its beats, where they are not `lanes`: in systems of several designs.
+        By unit the lanes of its beats, where they are not `lanes`.
     counters : str
         Which channels are counted, see `stepgen.hw.design.counting`.
 
@@ -262,6 +263,15 @@ class Design:
     def lanes_at(self, unit: str) -> int:
         """Lanes of the beats of a unit, by its name."""
         return self.lanes_of.get(unit, self.lanes)
+
+    @property
+    def lanes_of_operators(self) -> Lanes:
+        """Lanes with which a program becomes this table."""
+        if not self.lanes_of:
+            return self.lanes
+        found = {u.origin: self.lanes_at(u.name) for u in self.units if u.origin}
+        fused = {operator: self.lanes_at(unit) for operator, unit in self.fused.items()}
+        return {OTHERS: self.lanes, **found, **fused}
 
     def seen_by(self, unit: Unit) -> Design:
         """The table with the lanes of one unit, and its outputs as they leave it."""

@@ -1,0 +1,178 @@
+"""Lanes of single operators, beside those of all others."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from difflib import get_close_matches
+from fnmatch import fnmatchcase
+from typing import TYPE_CHECKING
+
+from .dtypes import Buffer
+from .errors import StepError
+from .wire import LANES, check_lanes, wire_levels
+
+if TYPE_CHECKING:
+    from .graph import Graph
+    from .stream import Node, Stream
+
+_LOADS = ("linear_offchip_load", "random_offchip_load", "source")
+_MOVES = ("expand", "flatten", "promote", "reshape")
+"""Operators that compute nothing: copies, and rewritten stops."""
+
+
+Lanes = int | Mapping[str, int]
+"""Lanes of a beat: of all operators, or by name.
+
+A name is that of an operator or of its function (``matmul``), also with ``*`` and ``?``; an entry
+wins over those before it. ``"*"`` stands for all others: ``{"*": 2, "matmul": 8}``.
+"""
+OTHERS = "*"
+
+
+def lanes_from(text: str) -> Lanes:
+    """Lanes as a text has them: ``4``, or with some by name as in ``4,matmul=8,w*=2``.
+
+    Raises
+    ------
+    StepError
+        If it is neither.
+    """
+    found: dict[str, int] = {}
+    for part in text.split(","):
+        name, _, count = (word.strip() for word in part.rpartition("="))
+        if not (count.isascii() and count.isdecimal() and len(count) < 4):
+            raise StepError(f"{text!r} is not a number of lanes, nor that and NAME=LANES")
+        if (name or OTHERS) in found:
+            raise StepError(f"{text!r} has two numbers of lanes for {name or 'all others'}")
+        found[name or OTHERS] = int(count)
+    return found[OTHERS] if [*found] == [OTHERS] else found
+
+
+def lanes_text(lanes: Lanes) -> str:
+    """The text that `lanes_from` reads."""
+    if isinstance(lanes, int):
+        return str(lanes)
+    usual = [str(usual_lanes(lanes))]
+    return ",".join([*usual, *(f"{name}={n}" for name, n in lanes.items() if name != OTHERS)])
+
+
+def usual_lanes(lanes: Lanes) -> int:
+    """Lanes of the operators that are not named."""
+    usual = lanes if isinstance(lanes, int) else lanes.get(OTHERS, LANES)
+    check_lanes(usual)
+    return usual
+
+
+def lanes_by_node(graph: Graph, lanes: Lanes) -> dict[str, int]:
+    """Lanes of the beats of each operator.
+
+    Some follow from others, unless they are named, too. An input or a load, and what only moves its
+    tiles, has the lanes of the operators that take them, where these agree; an output and a
+    function of one operand have those of the operator before; a memory has those of its readers.
+
+    Parameters
+    ----------
+    graph : Graph
+    lanes : int or mapping of str to int
+
+    Returns
+    -------
+    dict of str to int
+        By name of the node.
+
+    Raises
+    ------
+    StepError
+        If lanes are no power of two up to 32, a name fits no operator, or a memory and those that
+        read it are to have different lanes.
+    """
+    usual = usual_lanes(lanes)
+    named = {} if isinstance(lanes, int) else _named(graph, lanes)
+    if not named:
+        return dict.fromkeys((node.name for node in graph.nodes), usual)
+    found = dict(named)
+    readers = _readers(graph)
+    for node in graph.nodes:
+        for reader in _of_memory(node, readers):
+            _agree(node, reader, found)
+    for node in graph.nodes:
+        if node.name not in found and _behind(node):
+            found[node.name] = found.get(node.inputs[0].resolved().node.name, usual)
+    for node in reversed(graph.nodes):
+        if node.name not in found and _moves(node):
+            takers = {found.get(n.name, usual) for out in node.outputs for n in readers[out]}
+            if len(takers) == 1:
+                found[node.name] = takers.pop()
+    return {node.name: found.get(node.name, usual) for node in graph.nodes}
+
+
+def _named(graph: Graph, lanes: Mapping[str, int]) -> dict[str, int]:
+    """Lanes of the nodes that are named."""
+    found: dict[str, int] = {}
+    names = {node: (node.name, _function(node)) for node in graph.nodes}
+    for pattern, count in lanes.items():
+        if pattern == OTHERS:
+            continue
+        check_lanes(count, f"the lanes of {pattern}")
+        fits = [n.name for n, known in names.items() if any(fnmatchcase(k, pattern) for k in known)]
+        if not fits:
+            known = sorted({name for both in names.values() for name in both if name})
+            near = get_close_matches(pattern, known, 3) or known[:8]
+            raise StepError(
+                f"the program {graph.name} has no operator and no function {pattern!r} that could "
+                f"have {count} lanes, but {', '.join(near)}"
+            )
+        found |= dict.fromkeys(fits, count)
+    return found
+
+
+def _function(node: Node) -> str:
+    """Name of a node's function, or nothing."""
+    function = node.attrs.get("fn")
+    return "" if function is None else str(function.name)
+
+
+def _readers(graph: Graph) -> dict[Stream, list[Node]]:
+    """The nodes that take each stream."""
+    found: dict[Stream, list[Node]] = {out: [] for node in graph.nodes for out in node.outputs}
+    for node in graph.nodes:
+        for stream in node.inputs:
+            found[stream.resolved()].append(node)
+    return found
+
+
+def _of_memory(node: Node, readers: Mapping[Stream, list[Node]]) -> Iterator[Node]:
+    """What reads the memory of a node, through others that pass references on."""
+    streams, seen = [*node.outputs], set[str]()
+    while streams:
+        stream = streams.pop()
+        if not isinstance(stream.dtype, Buffer):
+            continue
+        for reader in readers[stream]:
+            if reader.name not in seen:
+                seen.add(reader.name)
+                streams += reader.outputs
+                yield reader
+
+
+def _agree(node: Node, reader: Node, found: dict[str, int]) -> None:
+    """Give a memory and a reader the lanes of the one that has some."""
+    one, other = found.get(node.name), found.get(reader.name)
+    if one is not None and other is not None and one != other:
+        raise node.failure(
+            f"its memory has {one} lanes, and {reader.name}, which reads it, {other}"
+        )
+    if (count := one if one is not None else other) is not None:
+        found[node.name] = found[reader.name] = count
+
+
+def _behind(node: Node) -> bool:
+    """Whether an operator has the lanes of the one before it."""
+    return node.op == "output" or (node.op == "map" and len(node.inputs) == 1)
+
+
+def _moves(node: Node) -> bool:
+    """Whether an operator brings tiles from outside as they are."""
+    if node.op in _LOADS:
+        return bool(wire_levels(node.outputs[0].dtype))
+    return node.op in _MOVES and _moves(node.inputs[0].resolved().node)
