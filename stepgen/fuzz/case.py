@@ -22,6 +22,7 @@ from ..ir import text
 from ..ir.arguments import shown
 from ..ir.errors import StepError
 from ..ir.graph import Graph
+from ..ir.lanes import Lanes
 from ..ir.memory_timing import MemoryTiming
 from ..ir.records import parsed, record, written
 from ..ir.stalls import Stalls
@@ -41,7 +42,7 @@ class Run:
 
     Attributes
     ----------
-    lanes : int
+    lanes : int or mapping of str to int
     bus : Bus
     depths : mapping of str to int
         Depths asked for by channel; empty for the derived ones, with which nothing deadlocks.
@@ -73,7 +74,7 @@ class Run:
         is another one.
     """
 
-    lanes: int = LANES
+    lanes: Lanes = LANES
     bus: Bus = field(default_factory=Bus)
     depths: Mapping[str, int] = field(default_factory=dict)
     fuse: bool = True

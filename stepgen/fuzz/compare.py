@@ -22,6 +22,7 @@ from ..cosim.simulators import Simulator
 from ..hw.design.table import Design, DesignError
 from ..ir.dtypes import Tile, TupleType, bool_
 from ..ir.errors import StepError
+from ..ir.lanes import lanes_by_node, usual_lanes
 from ..ir.metrics import metrics
 from ..ir.stream import Stream
 from ..ir.wire import VALUE, same_bits
@@ -272,9 +273,11 @@ def _of_fault(experiment: Experiment, fault: Fault) -> Verdict:
 def _levels(case: Case, experiment: Experiment) -> None:
     """Kinds and levels of the beats of the cycle model against those of the reference's streams."""
     sent, prompt = structure.sent(experiment), structure.prompt(experiment.design)
+    lanes = lanes_by_node(case.graph, case.lanes)
     for channel, stream in _streams(case, experiment.reference, sent):
         if channel not in prompt:
-            wanted = structure.wanted(experiment.reference.beats(stream.name, case.lanes))
+            beats = experiment.reference.beats(stream.name, lanes[stream.node.name])
+            wanted = structure.wanted(beats)
             differs = np.flatnonzero(sent[channel] != wanted)
             if len(differs):
                 at = int(differs[0])
@@ -300,9 +303,10 @@ def _streams(
 
 def _counted(case: Case, prediction: Prediction, reference: Result) -> None:
     """The beats of the cycle model against those that the reference's streams have."""
+    lanes = lanes_by_node(case.graph, case.lanes)
     for channel, stream in _streams(case, reference, prediction.pushes):
         predicted = len(prediction.pushes[channel])
-        beats = reference.beats(stream.name, case.lanes)
+        beats = reference.beats(stream.name, lanes[stream.node.name])
         # Units that send flags of padding send no empty tokens: readers count values.
         flags = isinstance(stream.dtype, Tile) and stream.dtype.element == bool_
         least = int((beats.kind == VALUE).sum()) + 1 if flags else len(beats)
@@ -355,8 +359,7 @@ def _totals(case: Case, reference: Result) -> tuple[str, ...]:
     if run.choices:
         return ()  # tiles arrive in another order than beats
     for name, stream in case.graph.outputs.items():
-        ours = reference.beats(name, case.lanes)
-        its = result.beats(name, case.lanes)
+        ours, its = (one.beats(name, usual_lanes(case.lanes)) for one in (reference, result))
         if not all(same_bits(getattr(ours, f), getattr(its, f)) for f in ("kind", "stop", "data")):
             raise _Failed(f"output {name} of {stream} depends on the timing")
     return ()

@@ -9,6 +9,7 @@ from typing import Any
 
 from ..compile.circuit import circuits
 from ..ir.function import Function, function_types
+from ..ir.lanes import usual_lanes
 from ..ir.operator import operators, own_operators
 from ..ir.stream import Node, Stream
 from ..timing.model import Prediction
@@ -79,7 +80,9 @@ def _extents(value: Any, stream: Stream) -> set[str]:
 
 
 def _of_run(case: Case) -> Iterator[str]:
-    yield f"lanes {case.lanes}"
+    yield f"lanes {usual_lanes(case.lanes)}"
+    if not isinstance(case.lanes, int):
+        yield "around lanes of single operators"
     if case.graph.tensors:
         yield f"bus {case.bus.data_bits}"
         yield f"burst {case.bus.burst}"

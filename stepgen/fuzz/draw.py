@@ -15,6 +15,7 @@ from ..compile.cost import on_chip_bits
 from ..compile.needs import TooLarge
 from ..hw.design.table import Design
 from ..ir.errors import StepError
+from ..ir.lanes import usual_lanes
 from ..ir.memory_timing import MemoryTiming
 from ..ir.operator import own_operators
 from ..ir.stalls import MEMORY_CHANNELS, Stalls
@@ -24,6 +25,7 @@ from .case import Case
 from .compare import with_all
 from .coverage import own_functions
 from .generators import loops, regions, waiting
+from .generators.drawing import some_lanes
 from .generators.full import STEPS, Drawn, Scale
 from .generators.plain import draw as draw_program
 
@@ -33,6 +35,8 @@ REGIONS = 0.02
 """Share of programs whose requests go to the region that is free."""
 SCARCE = 0.3
 """Share of designs with derived FIFOs whose on-chip memory is scarce."""
+LANES_APART = 0.2
+"""Share of designs in which single operators have lanes of their own."""
 WAITING = 0.005
 """Share of programs that deadlock, since a reference waits for what it causes."""
 
@@ -186,7 +190,7 @@ def _steered(rng: np.random.Generator, pairs: Pairs, wanted: Wanted) -> list[str
 
 def circumstances(drawn: Case, rng: np.random.Generator) -> Case:
     """The case with drawn depths, fused units or none, and what is `around` it."""
-    drawn = replace(drawn, fuse=bool(rng.random() < 0.6))
+    drawn = replace(_with_lanes(drawn, rng), fuse=bool(rng.random() < 0.6))
     try:
         design = drawn.experiment().design
     except Exception:  # compare will say what is wrong
@@ -204,6 +208,18 @@ def circumstances(drawn: Case, rng: np.random.Generator) -> Case:
     elif rng.random() < SCARCE:
         drawn = replace(drawn, onchip=budget(drawn, design, float(rng.choice([0, rng.random()]))))
     return around(replace(drawn, depths=depths), rng)
+
+
+def _with_lanes(drawn: Case, rng: np.random.Generator) -> Case:
+    """The case with other lanes of single operators, where these have circuits then."""
+    if rng.random() > LANES_APART:
+        return drawn
+    other = replace(drawn, lanes=some_lanes(drawn.graph, usual_lanes(drawn.lanes), rng))
+    try:
+        assert other.experiment().design
+    except Exception:  # lanes that tiles do not fit, or compare will say what is wrong
+        return drawn
+    return other
 
 
 def budget(drawn: Case, design: Design, share: float) -> float:

@@ -14,6 +14,7 @@ from ..ir import text
 from ..ir.dims import Dim, dynamic, ragged
 from ..ir.errors import StepError
 from ..ir.graph import Graph
+from ..ir.lanes import usual_lanes
 from ..ir.memory_timing import MemoryTiming
 from ..ir.operator import operators
 from ..ir.stalls import Stalls
@@ -87,8 +88,11 @@ def _circumstances(case: Case) -> Iterator[Case | None]:
     for n in range(len(case.early)):
         yield replace(case, early=(*case.early[:n], *case.early[n + 1 :]))
     for lanes in (1, 2, 4, 8):
-        if lanes < case.lanes:
+        if lanes < usual_lanes(case.lanes) or not isinstance(case.lanes, int):
             yield replace(case, lanes=lanes)
+    own = {} if isinstance(case.lanes, int) else case.lanes
+    for name in own:
+        yield replace(case, lanes={k: v for k, v in own.items() if k != name})
     shares = case.stalls.probability
     for name in shares:
         if shares[name]:

@@ -7,7 +7,7 @@ from difflib import get_close_matches
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
-from .dtypes import Buffer
+from .dtypes import Buffer, Tile
 from .errors import StepError
 from .wire import LANES, check_lanes, wire_levels
 
@@ -48,14 +48,6 @@ def lanes_from(text: str) -> Lanes:
     return found[OTHERS] if [*found] == [OTHERS] else found
 
 
-def lanes_text(lanes: Lanes) -> str:
-    """The text that `lanes_from` reads."""
-    if isinstance(lanes, int):
-        return str(lanes)
-    usual = [str(usual_lanes(lanes))]
-    return ",".join([*usual, *(f"{name}={n}" for name, n in lanes.items() if name != OTHERS)])
-
-
 def usual_lanes(lanes: Lanes) -> int:
     """Lanes of the operators that are not named."""
     usual = lanes if isinstance(lanes, int) else lanes.get(OTHERS, LANES)
@@ -68,7 +60,8 @@ def lanes_by_node(graph: Graph, lanes: Lanes) -> dict[str, int]:
 
     Some follow from others, unless they are named, too. An input or a load, and what only moves its
     tiles, has the lanes of the operators that take them, where these agree; an output and a
-    function of one operand have those of the operator before; a memory has those of its readers.
+    function of one operand that keeps its shape have those of the operator before; a memory has
+    those of its readers.
 
     Parameters
     ----------
@@ -100,7 +93,12 @@ def lanes_by_node(graph: Graph, lanes: Lanes) -> dict[str, int]:
             found[node.name] = found.get(node.inputs[0].resolved().node.name, usual)
     for node in reversed(graph.nodes):
         if node.name not in found and _moves(node):
-            takers = {found.get(n.name, usual) for out in node.outputs for n in readers[out]}
+            takers = {
+                found.get(reader.name, usual)
+                for out in node.outputs
+                for reader in readers[out]
+                if reader.op not in _LOADS  # which take it as a reference
+            }
             if len(takers) == 1:
                 found[node.name] = takers.pop()
     return {node.name: found.get(node.name, usual) for node in graph.nodes}
@@ -160,15 +158,21 @@ def _agree(node: Node, reader: Node, found: dict[str, int]) -> None:
     one, other = found.get(node.name), found.get(reader.name)
     if one is not None and other is not None and one != other:
         raise node.failure(
-            f"its memory has {one} lanes, and {reader.name}, which reads it, {other}"
+            f"its memory has {one} lanes, but {reader.name}, which reads it, has {other}: "
+            f"give both the same"
         )
     if (count := one if one is not None else other) is not None:
         found[node.name] = found[reader.name] = count
 
 
 def _behind(node: Node) -> bool:
-    """Whether an operator has the lanes of the one before it."""
-    return node.op == "output" or (node.op == "map" and len(node.inputs) == 1)
+    """Whether an operator has the lanes of the one before it: what works element by element."""
+    if node.op == "output":
+        return True
+    if node.op != "map" or len(node.inputs) > 1:
+        return False
+    before, after = node.inputs[0].dtype, node.outputs[0].dtype
+    return isinstance(before, Tile) and isinstance(after, Tile) and before.dims == after.dims
 
 
 def _moves(node: Node) -> bool:

@@ -11,6 +11,7 @@ from ..ir.arguments import checked
 from ..ir.dtypes import FLAG, Selector, Tile, address
 from ..ir.errors import StepError
 from ..ir.graph import Graph
+from ..ir.lanes import Lanes
 from ..ir.stream import Stream
 from ..ir.system import SystemGraph
 from ..ir.wire import LANES, VALUE, Beats
@@ -74,7 +75,7 @@ def simulate_with_data(
     machine: Machine,
     *,
     depths: Mapping[str, Depth] | None = None,
-    lanes: int = LANES,
+    lanes: Lanes = LANES,
     limit: int = MAX_CYCLES,
 ) -> tuple[Run, Result]:
     """Time a program and compute its values, in the order in which chunks arrive.
@@ -86,7 +87,7 @@ def simulate_with_data(
     ----------
     graph, inputs, machine, depths, limit
         As for `simulate`, but with the contents of all tensors that are read.
-    lanes : int
+    lanes : int or mapping of str to int
         Lanes of a slice, which decide the order of floating-point sums.
 
     Returns

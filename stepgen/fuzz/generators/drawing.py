@@ -12,6 +12,7 @@ import stepgen as sg
 from ...hw.design.table import Bus
 from ...ir.dims import Dim
 from ...ir.dtypes import FLOATS, INTEGERS, NUMBERS
+from ...ir.lanes import OTHERS, Lanes
 from ...ir.stream import Stream
 from ...semantics import numbers
 
@@ -19,6 +20,14 @@ NARROW = 2
 """Lanes of these programs: few, so that rows have several beats."""
 BOUND = 5
 """No dynamic or ragged dim is longer, unless a program says so."""
+
+
+def some_lanes(graph: sg.Graph, lanes: int, rng: np.random.Generator) -> Lanes:
+    """Lanes of which some operators that compute have others, up to twice as many."""
+    computing = [n.name for n in graph.nodes if n.op in ("map", "accum", "scan", "flat_map")]
+    chosen = [name for name in computing if rng.random() < 0.4]
+    few = [n for n in (1, 2, 4, 8, 16) if n <= 2 * lanes]
+    return {OTHERS: lanes, **{name: int(rng.choice(few)) for name in chosen}}
 
 
 def tile_of(x: Stream) -> sg.Tile:
