@@ -15,10 +15,6 @@ if TYPE_CHECKING:
     from .graph import Graph
     from .stream import Node, Stream
 
-_LOADS = ("linear_offchip_load", "random_offchip_load", "source")
-_MOVES = ("expand", "flatten", "promote", "reshape")
-"""Operators that compute nothing: copies, and rewritten stops."""
-
 
 Lanes = int | Mapping[str, int]
 """Lanes of a beat: of all operators, or by name.
@@ -97,7 +93,7 @@ def lanes_by_node(graph: Graph, lanes: Lanes) -> dict[str, int]:
                 found.get(reader.name, usual)
                 for out in node.outputs
                 for reader in readers[out]
-                if reader.op not in _LOADS  # which take it as a reference
+                if reader.face.reads != "tensor"  # loads take it as a reference
             }
             if len(takers) == 1:
                 found[node.name] = takers.pop()
@@ -167,9 +163,9 @@ def _agree(node: Node, reader: Node, found: dict[str, int]) -> None:
 
 def _behind(node: Node) -> bool:
     """Whether an operator has the lanes of the one before it: what works element by element."""
-    if node.op == "output":
+    if node.face.is_sink:
         return True
-    if node.op != "map" or len(node.inputs) > 1:
+    if not node.face.computes or len(node.inputs) > 1:
         return False
     before, after = node.inputs[0].dtype, node.outputs[0].dtype
     return isinstance(before, Tile) and isinstance(after, Tile) and before.dims == after.dims
@@ -177,6 +173,6 @@ def _behind(node: Node) -> bool:
 
 def _moves(node: Node) -> bool:
     """Whether an operator brings tiles from outside as they are."""
-    if node.op in _LOADS:
+    if not node.inputs or node.face.reads == "tensor":
         return bool(wire_levels(node.outputs[0].dtype))
-    return node.op in _MOVES and _moves(node.inputs[0].resolved().node)
+    return node.face.keeps_tiles and _moves(node.inputs[0].resolved().node)

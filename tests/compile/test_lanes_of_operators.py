@@ -45,7 +45,7 @@ def test_links_stand_where_lanes_differ():
     design = lower(layer(), lanes={"*": 2, "matmul": 8, "sums": 1})
     assert links(design) == {"scaled_link": (8, 1)}
     assert design.lanes == 2
-    assert design.channel["w"].lanes == 8
+    assert design.channel["flat"].lanes == 8
     assert design.lanes_at("product") == 8
     again = type(design).from_json(design.to_json())
     assert again == design

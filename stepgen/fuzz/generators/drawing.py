@@ -24,7 +24,7 @@ BOUND = 5
 
 def some_lanes(graph: sg.Graph, lanes: int, rng: np.random.Generator) -> Lanes:
     """Lanes of which some operators that compute have others, up to twice as many."""
-    computing = [n.name for n in graph.nodes if n.op in ("map", "accum", "scan", "flat_map")]
+    computing = [node.name for node in graph.nodes if node.face.computes]
     chosen = [name for name in computing if rng.random() < 0.4]
     few = [n for n in (1, 2, 4, 8, 16) if n <= 2 * lanes]
     return {OTHERS: lanes, **{name: int(rng.choice(few)) for name in chosen}}
