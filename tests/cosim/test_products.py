@@ -12,7 +12,7 @@ from programs import example
 import stepgen as sg
 from stepgen.cosim.building import LEAST_BUILD
 from stepgen.cosim.experiment import Experiment, simulate
-from stepgen.ir.stalls import Stalls
+from stepgen.ir.stalls import MEMORY_CHANNELS, Stalls
 from stepgen.ir.stream import Stream
 from stepgen.semantics.numbers import as_element
 
@@ -71,8 +71,49 @@ def test_sums_of_products(tmp_path: Any, element: sg.ElementType, use: str) -> N
         assert verdict.good, verdict.outcome.faults
 
 
+def scaled_groups(bits: int) -> Callable[..., Any]:
+    """Rows of bf16 times integers with a scale for each group of rows and column."""
+
+    def made(rng: np.random.Generator) -> tuple[Any, Any, Any]:
+        graph = example("recipes").grouped_weights(rows=3, k=16, n=8, group=8, bits=bits)
+        x = rng.integers(-8, 8, (3, 1, 16)) / 4
+        w = rng.integers(-(1 << bits - 1), 1 << bits - 1, (8, 16)).astype(np.int8)
+        scales = (2.0 ** rng.integers(-6, 3, (2, 8))).astype(np.float32)
+        due = x[:, 0] @ (w * np.repeat(scales, 8, axis=0).T).T
+        return graph, {"x": as_element(x, "bf16"), "w": w, "scales": scales}, due
+
+    return made
+
+
+def of_f32(rng: np.random.Generator) -> tuple[Any, Any, Any]:
+    g = sg.Graph("floats")
+    sizes = {"x": (2, 10), "w": (10, 6)}
+    x, w = (g.input(name, sg.f32[size], (3,)) for name, size in sizes.items())
+    g.output(x.map(sg.fn.matmul(), w), "y")
+    inputs = {n: rng.standard_normal((3, *size)).astype(np.float32) for n, size in sizes.items()}
+    return g, inputs, inputs["x"].astype(float) @ inputs["w"].astype(float)
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("lanes", [1, 4])
+@pytest.mark.parametrize("lanes", [1, 4, 8])
+@pytest.mark.parametrize(
+    "drawn", [scaled_groups(8), scaled_groups(4), of_f32], ids=["int8 groups", "int4 groups", "f32"]
+)
+def test_products_of_floats(tmp_path: Any, drawn: Callable[..., Any], lanes: int) -> None:
+    """Against numpy in doubles; sums of few digits are exact."""
+    runs = []
+    for seed, share in enumerate((0, 0.4, 0.8)):
+        graph, inputs, due = drawn(np.random.default_rng(seed))
+        stalls = Stalls(seed, dict.fromkeys((*graph.ports, *MEMORY_CHANNELS), share))
+        runs.append(Experiment(graph, inputs, lanes=lanes, stalls=stalls, junk=True))
+        found = np.array(runs[-1].reference.nested("y"), float).reshape(due.shape)
+        np.testing.assert_allclose(found, due, rtol=1e-5 if drawn is of_f32 else 0)
+    for verdict in simulate(runs, tmp_path, driver="cpp", opt=LEAST_BUILD):
+        assert verdict.good, verdict.outcome.faults
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("lanes", [1, 4, 8])
 def test_attention_over_caches_of_any_length(tmp_path: Any, lanes: int) -> None:
     """Of ragged keys and values, against numpy; as exact as weights of bf16 are."""
     runs = []
