@@ -61,21 +61,20 @@ class Named:
             return models.load(self.program), dict(self.settings), None
         if program.folder_of(self.program) is not None or self.program.endswith(".json"):
             return None, {}, None
-        traces = {what: trace for what, trace in self._traces().items() if trace is not None}
         made = program.called(
-            self.program, self.settings, traces, models.settings(), seed=self.seed, data=False
+            self.program,
+            self.settings,
+            self._traces(),
+            models.settings(),
+            seed=self.seed,
+            data=False,
         )
         return (made[0] if models.is_made(made[0]) else None), made[2], made
 
     def _traces(self) -> dict[str, Any]:
-        from ..program import routing, traces
+        from ..program import traces
 
-        readers = {"routing": routing.read, "lengths": traces.load_lengths}
-        given = {what: getattr(self, what) for what in readers}
-        return {
-            what: readers[what](one) if isinstance(one, Path) else one
-            for what, one in given.items()
-        }
+        return traces.given(routing=self.routing, lengths=self.lengths)
 
     def load(self, *, draw: bool = True, tensors: bool = True, made: Any = None) -> Program:
         """Build the program and transform it; see `stepgen.program.program.load`."""
@@ -116,8 +115,13 @@ def of_config(config: Config, drawing: Drawing) -> Named:
     values = config.values
     if "program" not in values:
         raise StepError(f"{config} has no program")
-    files = {
+    files: dict[str, Any] = {
         what: Path(values[what]) for what in ("routing", "lengths", "inputs") if what in values
+    }
+    files |= {
+        what: one
+        for what, one in (("routing", drawing.routing), ("lengths", drawing.lengths))
+        if one is not None
     }
     return Named(
         program=str(values["program"]),

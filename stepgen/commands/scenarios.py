@@ -16,6 +16,7 @@ import numpy.typing as npt
 from ..cosim.experiment import Experiment
 from ..hw.design.table import Design
 from ..ir.errors import StepError
+from ..ir.graph import Graph
 from ..ir.show import html_table
 from ..ir.text import dumps
 from ..program.program import Program
@@ -27,7 +28,7 @@ from ..tools.workers import ALONE, Workers
 from .call import called, notebook
 from .named import Named
 from .options import Circuit, Timing
-from .source import Source
+from .source import Given, Source
 
 Array = npt.NDArray[Any]
 
@@ -139,7 +140,7 @@ def time_scenarios(
     scenarios : mapping of str to array
         Arrays with a row for each run, by name: an input stream; ``latency``, ``interval`` and
         other numbers of `stepgen.commands.options.Timing`; ``seed``; ``stall.NAME``;
-        ``depth.CHANNEL``; and ``routing`` or ``lengths`` of a program from a file.
+        ``depth.CHANNEL``; and ``routing`` or ``lengths`` of a model or a program from a file.
     jobs : int
         Processes that work.
     lanes, bus_bits, depth, ...
@@ -261,7 +262,8 @@ class _Base:
             For one that is not.
         """
         graph = self.program.graph
-        traces = TRACES if isinstance(self.source, Named) else ()
+        fixed = isinstance(self.source, Given) and isinstance(self.source.made, Graph)
+        traces = () if fixed else TRACES
         for name in names:
             kind, _, of = name.partition(".")
             if name in ("seed", *NUMBERS, *traces, *graph.inputs) or (

@@ -36,15 +36,34 @@ class Drawing:
         Extents of dynamic dims of drawn inputs.
     transform : sequence of str
         Transforms to apply first, as in ``"time_multiplex:regions=8"``.
+    routing : int array of shape [tokens, top], or its file, optional
+        Experts of each token, of a model.
+    lengths : int array of shape [requests], or its file, optional
+        Tokens in the caches of each request, of a model.
     """
 
     seed: int = 0
     dim: Mapping[str, int] = field(default_factory=dict)
     transform: Sequence[str] = ()
+    routing: Any = None
+    lengths: Any = None
 
     def __post_init__(self) -> None:
         if self.seed < 0:
             raise StepError(f"the seed must be at least 0, not {self.seed}")
+
+    @property
+    def traces(self) -> dict[str, Any]:
+        """The routing and the lengths that are given, by name.
+
+        Raises
+        ------
+        StepError
+            If a file can't be read, or one is not what it should be.
+        """
+        from ..program import traces
+
+        return traces.given(routing=self.routing, lengths=self.lengths)
 
 
 @dataclass(frozen=True)
@@ -78,12 +97,18 @@ class Given:
 
         dims = {name: str(n) for name, n in self.drawing.dim.items()}
         more: Any = {"seed": self.seed, "dims": dims, "draw": draw, "tensors": tensors}
+        traces = self.drawing.traces
         if isinstance(self.made, Graph):
+            if traces:
+                raise StepError(
+                    f"{next(iter(traces))} is for a model, and {self.made.name} is a graph: give "
+                    f"it to the function that makes the graph"
+                )
             program = of_graph(self.made, self.inputs, self.made.name, **more)
         else:
             settings = {name: _text(value) for name, value in self.settings.items()}
             name = self.made.name
-            program = of_model(self.made, name, settings, inputs=self.inputs, **more)
+            program = of_model(self.made, name, settings, inputs=self.inputs, **traces, **more)
         return transformed(program, self.drawing.transform)
 
 

@@ -35,14 +35,18 @@ def read(path: Path) -> Routing:
         If the file can't be read, holds no table of expert numbers, or names an expert twice for
         one token. Which experts there are is for the program to check.
     """
-    array = table(path, "routing")
+    return as_routing(table(path, "routing"), f"{path} is no routing")
+
+
+def as_routing(array: npt.NDArray[np.generic], otherwise: str) -> Routing:
+    """The routing in an array; `otherwise` begins the message of an array that has none."""
     if array.ndim != 2 or 0 in array.shape:
         raise StepError(
-            f"{path} is no routing: it must have the shape [tokens, experts per token], "
+            f"{otherwise}: it must have the shape [tokens, experts per token], "
             f"not {list(array.shape)}"
         )
-    routing = integers(array, f"{path} is no routing: it must hold expert numbers")
-    _check_experts(routing, f"{path} is no routing")
+    routing = integers(array, f"{otherwise}: it must hold expert numbers")
+    _check_experts(routing, otherwise)
     return routing
 
 

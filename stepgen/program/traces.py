@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from ..ir.arguments import shown
 from ..ir.errors import StepError
 from . import routing
 from .routing import Routing
@@ -39,20 +41,38 @@ def load_lengths(path: Path) -> Lengths:
     StepError
         If the file can't be read or holds no lengths of at least 0.
     """
-    array = routing.table(path, "list of lengths")
+    return as_lengths(routing.table(path, "list of lengths"), f"{path} is no list of lengths")
+
+
+def as_lengths(array: npt.NDArray[np.generic], otherwise: str) -> Lengths:
+    """The lengths in an array; `otherwise` begins the message of an array that has none."""
     if array.ndim == 2 and 1 in array.shape:
         array = array.ravel()
     if array.ndim != 1 or not array.size:
-        raise StepError(
-            f"{path} is no list of lengths: it must have the shape [requests], "
-            f"not {list(array.shape)}"
-        )
-    lengths = routing.integers(array, f"{path} is no list of lengths: they must be integers")
+        raise StepError(f"{otherwise}: it must have the shape [requests], not {list(array.shape)}")
+    lengths = routing.integers(array, f"{otherwise}: they must be integers")
     if lengths.min() < 0:
-        raise StepError(
-            f"{path} is no list of lengths: request {lengths.argmin()} has {lengths.min()}"
-        )
+        raise StepError(f"{otherwise}: request {lengths.argmin()} has {lengths.min()}")
     return lengths
+
+
+def given(**traces: Any) -> dict[str, npt.NDArray[np.int64]]:
+    """Routing and lengths by name, from files or arrays; those that are None are left out.
+
+    Raises
+    ------
+    StepError
+        If a file can't be read, or one is not what it should be.
+    """
+    of_file = {"routing": routing.read, "lengths": load_lengths}
+    of_array = {"routing": routing.as_routing, "lengths": as_lengths}
+    return {
+        what: of_file[what](Path(one))
+        if isinstance(one, str | Path)
+        else of_array[what](np.asarray(one), f"{what}={shown(one)} can't be taken")
+        for what, one in traces.items()
+        if one is not None
+    }
 
 
 def draw_routing(

@@ -62,6 +62,7 @@ def test_a_run_has_the_values_of_the_command(stepgen, here, made) -> None:
         ("--stall all=0.4 --early x", {"stall": {"all": 0.4}, "early": ["x"]}),
         ("--bus-bits 128 --burst 4 --depth x=9", {"bus_bits": 128, "burst": 4, "depth": {"x": 9}}),
         ("--lanes 2 --no-fuse --onchip 64", {"lanes": 2, "no_fuse": True, "onchip": 64}),
+        ("--lanes 2,x=4", {"lanes": {"*": 2, "x": 4}}),
         ("--transform insert_forks", {"transform": ["insert_forks"]}),
     ],
 )
@@ -76,7 +77,7 @@ def test_a_prediction_is_that_of_the_command(stepgen, made, options, keywords) -
         u["unit"]: u["busy"] for u in said["units"]
     }.items()
     assert repr(result).startswith(f"<time of layer: {result.cycles:,} cycles, {read:,} bytes read")
-    assert result.streams["x"] == 4 * -(-8 // result.design.lanes) + 1
+    assert result.streams["x"] == 4 * -(-8 // result.design.lanes_at("x")) + 1
 
 
 def test_a_simulation_is_that_of_the_command(stepgen, made) -> None:
@@ -186,7 +187,7 @@ def test_a_deadlock_brings_what_happened_until_then(stepgen, made) -> None:
         ),
         (
             lambda g: sg.time(g, lanes="two"),
-            "time at HERE:{}: lanes must be an integer, not",
+            "time at HERE:{}: lanes must be an integer or a mapping from a string to an integer, not",
         ),
         (
             lambda g: sg.run(g, cache=3),
@@ -219,7 +220,7 @@ def test_a_wrong_call_is_placed(made, call, sentence) -> None:
 def test_options_have_the_names_and_defaults_of_the_commands() -> None:
     """Both ways: no option of a circuit, a memory or a program is missing in Python."""
     groups = {HardwareOptions: Circuit, RunOptions: Timing, ProgramOptions: Drawing}
-    only_texts = {"program", "config", "set", "routing", "lengths", "inputs", "import"}
+    only_texts = {"program", "config", "set", "inputs", "import"}
     only_texts |= {"no_counters"}
     for options, group in groups.items():
         fields = vars(options)["__dataclass_fields__"].values()
@@ -238,6 +239,33 @@ def test_help_says_each_option(name) -> None:
     parameters = inspect.signature(function).parameters
     assert {"program", "inputs", "seed"} < {*parameters}
     assert inspect.getdoc(function).count("\n----------\n") == 1
+
+
+def test_a_model_takes_traces(stepgen, here, made) -> None:
+    """As arrays or files, also those of many runs."""
+    model = sg.example("models:mixtral")(width=16)
+    traces = np.array([[[0, 1], [0, 2]], [[3, 1], [3, 1]]])
+    np.save("routing.npy", traces[1])
+    common = {"block": "mlp", "tiling": "dynamic"}
+    cycles = [sg.time(model, routing=trace, **common).cycles for trace in (*traces, "routing.npy")]
+    assert cycles[0] > cycles[1] == cycles[2]
+    several = sg.time_scenarios(
+        model, routing=traces[0].tolist(), scenarios={"routing": traces}, **common
+    )
+    assert several.cycles.tolist() == cycles[:2]
+    for asked, said in (
+        (
+            {"routing": [[0, 0]]},
+            r"routing=\[\[0, 0\]\] can't be taken: it sends token 0",
+        ),
+        ({"routing": [[0, 9]]}, "it sends token 0 to expert 9, of the experts 0 to 3"),
+        ({"routing": "none.npy"}, "can't read the routing none.npy"),
+        ({"lengths": [-1]}, r"lengths=\[-1\] can't be taken: request 0 has -1"),
+    ):
+        with pytest.raises(sg.StepError, match=said):
+            sg.time(model, block="mlp", **asked)
+    with pytest.raises(sg.StepError, match="routing is for a model, and layer is a graph"):
+        sg.time(*made(), routing=traces[0])
 
 
 def test_groups_of_options_may_not_share_a_name() -> None:
