@@ -187,7 +187,7 @@ def test_a_deadlock_brings_what_happened_until_then(stepgen, made) -> None:
         ),
         (
             lambda g: sg.time(g, lanes="two"),
-            "time at HERE:{}: lanes must be an integer or a mapping from a string to an integer, not",
+            "time at HERE:{}: lanes must be an integer or a mapping from a string to an integer",
         ),
         (
             lambda g: sg.run(g, cache=3),
