@@ -92,7 +92,7 @@ BUGS = (
     ),
     Bug(
         "an input that is read for its structure alone can't be tested",
-        "stepgen/emit/elaborate.py",
+        "stepgen/emit/interface.py",
         (
             ("    if not channel.lanes:\n        return NO_DATA\n", "    pass\n\n"),
             ("element = channel.element or", "element = channel.lanes and channel.element or"),
@@ -169,7 +169,7 @@ def _first(bug: Bug, drawn: list[Any]) -> dict[str, Any]:
 
 def _circuit(one: Any) -> str:
     """What a program's circuit and test bench depend on; empty where it has none."""
-    from stepgen.emit.elaborate import interface
+    from stepgen.emit.interface import interface
     from stepgen.ir.errors import StepError
 
     from .mutants.pool import circuit

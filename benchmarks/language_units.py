@@ -14,8 +14,8 @@ from stepgen.hw.alone import alone
 from stepgen.hw.design.table import Design, Unit
 from stepgen.hw.unit import core_of
 from stepgen.synth.netlist import Netlist
-from stepgen.synth.out_of_context import FAMILY, netlist, place
-from stepgen.synth.toolchain import toolchain
+from stepgen.synth.out_of_context import netlist, place
+from stepgen.synth.toolchain import FAMILY, toolchain
 
 from .table import Table
 

@@ -24,7 +24,7 @@ from stepgen.hw.stream import signature
 from stepgen.hw.unit import UnitCore, core_of
 from stepgen.ir.wire import VALUE
 from stepgen.synth.measuring import measured
-from stepgen.synth.out_of_context import FAMILY
+from stepgen.synth.toolchain import FAMILY
 
 from .programs import moe
 from .table import Table

@@ -18,12 +18,13 @@ from stepgen.hw.design.table import Channel, Design
 from stepgen.hw.system import System
 from stepgen.hw.units.link.params import Link
 from stepgen.program.program import load
-from stepgen.synth.circuits import FIFO, LOGIC, Circuit, circuits, counted
+from stepgen.synth.circuits import FIFO, Circuit, circuits, counted
+from stepgen.synth.contents import LOGIC
 from stepgen.synth.estimate import FILE, estimate, measurements, weighed
 from stepgen.synth.measuring import TOOL, measured
 from stepgen.synth.netlist import Netlist
-from stepgen.synth.out_of_context import FAMILY, netlist
-from stepgen.synth.toolchain import RESOURCES, toolchain
+from stepgen.synth.out_of_context import netlist
+from stepgen.synth.toolchain import FAMILY, RESOURCES, toolchain
 from stepgen.tools import external
 from tests.programs import every_unit
 

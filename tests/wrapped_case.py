@@ -6,7 +6,7 @@ import numpy as np
 
 from stepgen.cosim.experiment import Experiment
 from stepgen.cosim.payload import pack
-from stepgen.emit.elaborate import interface
+from stepgen.emit.interface import interface
 from stepgen.ir.wire import DONE
 
 

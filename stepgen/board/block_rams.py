@@ -20,7 +20,7 @@ from ..hw.design.ram import Ram
 from ..hw.design.table import Design
 from ..hw.units.sink.params import Sink
 from ..hw.units.source.params import Source
-from ..synth.circuits import MOST_FREE
+from ..synth.contents import MOST_FREE
 from .description import Board
 from .parts_of import CONTROL, LINK, MEMORY, STREAMS
 

@@ -20,8 +20,9 @@ from ..hw.board.chip import CLOCK, Chip
 from ..hw.board.family import family
 from ..hw.board.top import BoardTop
 from ..hw.design.table import Design
+from ..hw.names import top_name
 from ..hw.primitives import Device
-from ..hw.verilog import pins_written, top_name, written
+from ..hw.verilog import pins_written, written
 from ..hw.verilog_kernel.params import sources_of
 from ..ir.errors import StepError
 from ..synth import flow, report

@@ -15,7 +15,7 @@ from ..cosim.case import Case
 from ..cosim.experiment import UNPREDICTED_CYCLES, Experiment
 from ..cosim.outputs import nested, tokens_of
 from ..cosim.payload import Rows
-from ..emit.elaborate import interface
+from ..emit.interface import interface
 from ..emit.windows import Windows
 from ..hw.design.counting import counted
 from ..hw.design.table import Bus, Design

@@ -9,7 +9,7 @@ from ..hw.board.family import family
 from ..hw.design.table import Channel, Design, Unit
 from ..ir.errors import StepError
 from ..synth.estimate import estimate
-from ..synth.out_of_context import FAMILY
+from ..synth.toolchain import FAMILY
 from .block_rams import taken
 from .description import Board, boards
 from .fitting import LESS

@@ -28,7 +28,8 @@ from ..emit.windows import Window
 from ..hw.board.simulated import Simulated
 from ..hw.board.top import Surroundings
 from ..hw.design.table import Design
-from ..hw.verilog import top_name, written
+from ..hw.names import top_name
+from ..hw.verilog import written
 from ..hw.verilog_kernel.params import sources_of
 from ..ir.errors import StepError
 from ..ir.sdram_timing import SdramTiming

@@ -92,11 +92,11 @@ class Circuit:
 
     def budget(self) -> Budget | None:
         """The on-chip memory that there is; None if nothing bounds it."""
-        from ..board.description import named, names
-        from ..compile.budget import Bits
-
         if self.onchip is None:
             return None
+        from ..board.description import named, names  # with Amaranth, which takes long to load
+        from ..compile.budget import Bits
+
         if self.onchip in (known := names()):
             from ..board.memory import BoardMemory
 

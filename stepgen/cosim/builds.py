@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from ..emit.elaborate import interface, verilog
+from ..emit.elaborate import verilog
+from ..emit.interface import interface
 from ..emit.kernels import kernel_files
 from ..hw.design.table import Design
 from ..hw.units.split_lanes.params import SplitLanes

@@ -8,14 +8,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..compile.budget import Budget
 from ..compile.system import lowered
-from ..emit.elaborate import interface
-from ..emit.interface import StreamPort
+from ..emit.interface import StreamPort, interface
 from ..hw.design.counting import CHANNELS, counting
 from ..hw.design.table import Bus, Design
 from ..hw.units.axi.params import Axi
@@ -37,18 +36,18 @@ from ..timing.drive import MAX_CYCLES
 from ..timing.model import Fault, Prediction, predict
 from ..tools.waiting import Progress, quiet
 from .building import FAST_BUILD
-from .builds import built
 from .case import Case, Refusals, write_cases
 from .contents import Contents
 from .driving import check
-from .icarus import FourState
 from .payload import Rows, pack
 from .settling import settled
 from .simulators import Simulator
-from .testbench import run_cocotb
 from .verdict import Verdict
-from .verilator import Simulation, run_driver
 from .waves import convert, window
+
+if TYPE_CHECKING:
+    from .icarus import FourState
+    from .verilator import Simulation
 
 MARGIN = 1000
 """Cycles beyond the prediction after which a simulation is aborted."""
@@ -387,6 +386,10 @@ def simulate(
     StepError
         Where the designs differ, or a tool is missing or fails.
     """
+    from .builds import built  # with Amaranth, which takes long to load
+    from .testbench import run_cocotb
+    from .verilator import Simulation, run_driver
+
     check(driver, simulator, opt)
     four_state = simulator == "icarus"
     design = experiments[0].design

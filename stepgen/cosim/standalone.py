@@ -23,8 +23,7 @@ import numpy.typing as npt
 from ..drivers import files
 from ..drivers.beats import Port
 from ..drivers.tensors import Tensor
-from ..emit.elaborate import interface
-from ..emit.interface import NO_DATA, StreamPort
+from ..emit.interface import NO_DATA, StreamPort, interface
 from ..emit.kernels import compiled
 from ..hw.axi import Axi4, Axi4Lite
 from ..hw.design.registers import CHANNEL_BASE, CHANNEL_STRIDE, COUNTERS, REGISTERS

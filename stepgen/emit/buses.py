@@ -8,8 +8,7 @@ from typing import NamedTuple
 from ..hw import axi
 from ..hw.design.table import Design
 from ..ir.wire import KIND_BITS
-from .elaborate import interface
-from .interface import Interface, StreamPort
+from .interface import Interface, StreamPort, interface
 
 _UNSAID = {
     f"{channel}{name}": width

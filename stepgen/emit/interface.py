@@ -6,15 +6,26 @@ import dataclasses
 import json
 from dataclasses import dataclass
 
-from ..hw.design.registers import UNTOLD, cause_of, end_address, number_of, register_map
-from ..hw.design.table import width_of
-from ..hw.names import verilog_name
+from ..hw.design.registers import (
+    UNTOLD,
+    address_bits,
+    cause_of,
+    end_address,
+    number_of,
+    register_map,
+)
+from ..hw.design.table import Channel, Design, width_of
+from ..hw.names import top_name, verilog_name
+from ..hw.units.axi.params import Axi
+from ..hw.units.sink.params import Sink
+from ..hw.units.source.params import Source
+from ..ir.dtypes import INTEGERS, bool_
 from ..ir.errors import StepError
 from ..ir.names import identifier
 from ..ir.records import parsed, record
 from ..ir.stalls import MEMORY_CHANNELS
 from ..ir.wire import KIND_BITS
-from .windows import MOST_BYTES, Window, Windows
+from .windows import MOST_BYTES, Window, Windows, windows_of
 
 NO_DATA = "none"
 """Element type of a port without lanes, whose stream is read for its structure alone."""
@@ -254,3 +265,63 @@ class Interface:
                 "the interface: its control registers are not those of this version of stepgen"
             )
         return record(data, cls, "the interface")
+
+
+_ELEMENTS = {e.bits: e.name for e in (bool_, *INTEGERS)}
+"""Element types by the bits of a lane, where a channel names none."""
+
+
+def _element(channel: Channel) -> str:
+    if not channel.lanes:
+        return NO_DATA
+    element = channel.element or _ELEMENTS.get(channel.bits)
+    if element is None:
+        raise StepError(f"channel {channel.name}: no element type has {channel.bits} bits")
+    return element
+
+
+def interface(design: Design) -> Interface:
+    """The interface of the Verilog of a design.
+
+    Parameters
+    ----------
+    design : Design
+
+    Raises
+    ------
+    StepError
+        Where no element type has the bits of a port's lanes.
+    """
+    ports = []
+    for unit in design.units:
+        if isinstance(unit.params, (Source, Sink)):
+            channel = design.channel[(*unit.inputs.values(), *unit.outputs.values())[0]]
+            ports.append(
+                StreamPort(
+                    name=unit.name,
+                    direction="in" if isinstance(unit.params, Source) else "out",
+                    lanes=channel.lanes,
+                    bits=channel.bits,
+                    stop_bits=channel.stop_bits,
+                    data_bits=channel.data_bits,
+                    element=_element(channel),
+                    raw=channel.rank is None,
+                    tail=channel.tail,
+                )
+            )
+    memory = None
+    if any(design.of_kind(Axi)):
+        memory = MemoryPort(design.bus.data_bits, design.bus.address_bits, windows_of(design))
+    return Interface(
+        name=top_name(design),
+        ports=tuple(ports),
+        channels=tuple(c.name for c in design.channels),
+        memory=memory,
+        csr_bits=address_bits(len(design.channels)),
+        units=tuple(unit.name for unit in design.units),
+        errors=tuple(
+            Said(unit.name, cause, text)
+            for unit in design.units
+            for cause, text in unit.params.errors(unit, design.seen_by(unit)).items()
+        ),
+    )

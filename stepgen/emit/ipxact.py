@@ -15,8 +15,7 @@ from ..hw.design.registers import (
 )
 from ..hw.design.table import Design
 from .buses import BusPort, axi_buses
-from .elaborate import interface
-from .interface import Interface
+from .interface import Interface, interface
 
 VENDOR, LIBRARY, VERSION = "stepgen", "designs", "1.0"
 """What an IP is called beside its name; the version says nothing, as that of a core file."""

@@ -16,7 +16,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from ..hw.verilog import sources
+from ..hw.sources import sources
 from ..tools.cache import cache_folder, digest, prune
 
 KEEP_VERSIONS = 3

@@ -13,7 +13,7 @@ from ..hw.names import verilog_name
 from ..ir.versions import stamped
 from ..tools.filling import fill
 from .buses import axi_buses, inner_signals, streams
-from .elaborate import interface
+from .interface import interface
 
 FORMAT = 1
 """Of the map."""

@@ -1,6 +1,8 @@
-"""Escaping of names in Verilog."""
+"""Names in Verilog."""
 
-__all__ = ["verilog_name"]
+from .design.table import Design
+
+__all__ = ["top_name", "verilog_name"]
 
 _KEYWORDS = """
 accept_on alias always always_comb always_ff always_latch and assert assign assume automatic before
@@ -62,3 +64,8 @@ def verilog_name(name: str) -> str:
         or "__" in name
     )
     return _MARK + name.replace("_", "_u") if taken else name
+
+
+def top_name(design: Design) -> str:
+    """Name of the top module: the design's, as it stands in Verilog."""
+    return verilog_name(design.name)

@@ -1,33 +1,18 @@
 """Verilog of a design."""
 
-import hashlib
-import json
-import os
 import re
-import sys
 from collections.abc import Callable
-from importlib.metadata import version
-from pathlib import Path
 
 from ..ir.garbage import no_searches
 from . import private
 from .design.table import Design
 from .explicit import explicit
 from .library import Kept, Library
-from .names import verilog_name
+from .names import top_name
 from .primitives import GENERIC, Device
 from .system import System
-from .verilog_kernel.params import sources_of
 
-__all__ = ["circuits", "generator", "pins_written", "to_verilog", "top_name", "written"]
-
-_PACKAGE = Path(__file__).parents[1]
-
-
-def top_name(design: Design) -> str:
-    """Name of the top module: the design's, as it stands in Verilog."""
-    return verilog_name(design.name)
-
+__all__ = ["pins_written", "to_verilog", "written"]
 
 _PASSES = (
     "proc -norom",
@@ -143,50 +128,6 @@ def _last(rtlil: str, *commands: str) -> str:
     """Verilog with initial values apart from declarations, which linters ask for."""
     text = _yosys(rtlil, *commands, "write_verilog -norename -simple-lhs")
     return _INITIAL.sub(r"  reg \1\2;\n  initial \2= \3;", text)
-
-
-def sources() -> list[Path]:
-    """The files in which stepgen's circuits are written."""
-    found = (p for room in ("ir", "hw") for p in (_PACKAGE / room).rglob("*.py"))
-    return sorted(path for path in found if path.name != "model.py")
-
-
-def circuits(design: Design) -> str:
-    """SHA-256 of the descriptions of a design's circuits, hexadecimal.
-
-    These are stepgen's, those of the design's units from elsewhere, and Verilog kernels.
-    """
-    h = _described(design)
-    h.update(json.dumps(sorted(sources_of(design).items())).encode())
-    return h.hexdigest()
-
-
-def generator(design: Design) -> str:
-    """SHA-256 of all that `to_verilog` depends on beside the design, hexadecimal.
-
-    These are stepgen's circuits, those of the design's units from elsewhere, Amaranth and Yosys.
-    """
-    h = _described(design)
-    h.update(f"{version('amaranth')} {private.yosys().version()}".encode())
-    if None in _others(design):  # a unit of a notebook may be another next time
-        h.update(os.urandom(16))
-    return h.hexdigest()
-
-
-def _described(design: Design):
-    """Hash of the files in Python that describe a design's circuits."""
-    h = hashlib.sha256()
-    for path in [*sources(), *sorted(filter(None, _others(design)))]:
-        h.update(path.read_bytes())
-    return h
-
-
-def _others(design: Design) -> set[Path | None]:
-    """Files that describe units from elsewhere; None for one without a file."""
-    kinds = {type(unit.params) for unit in design.units}
-    modules = {sys.modules[k.__module__] for k in kinds} | {k.module("rtl") for k in kinds}
-    found = {getattr(module, "__file__", None) for module in modules}
-    return {path and Path(path) for path in found} - set(sources())
 
 
 def _yosys(rtlil: str, *commands: str) -> str:

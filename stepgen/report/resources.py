@@ -9,7 +9,7 @@ from rich.console import RenderableType
 
 from ..hw.design.table import Design
 from ..synth.estimate import Estimate, measurements, total
-from ..synth.measuring import MEASURED
+from ..synth.toolchain import MEASURED
 from .console import table
 
 COLUMNS = ("LUT", "FF", "multipliers", "block RAM", "LUT RAM")

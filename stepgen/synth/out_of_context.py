@@ -17,14 +17,12 @@ from pathlib import Path
 from typing import Any
 
 from ..emit.kernels import compiled
-from ..hw.primitives import Device
 from ..ir.errors import StepError
 from .flow import run
 from .part import Part, named
+from .toolchain import FAMILY
 
 ECP5 = named("ecp5-85")
-FAMILY = "ecp5"
-"""Of the parts that these tools place on."""
 
 TARGET_MHZ = 300
 """Target clock for nextpnr: higher than any circuit reaches, so that it always optimizes."""
@@ -117,6 +115,7 @@ def netlist(
         The netlist's file, for `place`.
     """
     from ..hw import private
+    from ..hw.primitives import Device
 
     folder.mkdir(parents=True, exist_ok=True)
     (folder / f"{name}.il").write_text(

@@ -13,6 +13,15 @@ from .part import Part
 RESOURCES = ("lut", "ff", "multiplier", "block_ram")
 """What is counted."""
 
+MEASURED = (*RESOURCES, "lut_ram")
+"""What is said of a circuit: `RESOURCES`, and how many of the LUTs are memory."""
+
+FAMILY = "ecp5"
+"""Of the parts for which circuits are synthesized by themselves, and estimated."""
+
+LUT_RAM = "TRELLIS_DPR16X4"
+"""Its cell of memory made of LUTs."""
+
 
 @dataclass(frozen=True)
 class Target:

@@ -26,7 +26,7 @@ from stepgen.board.serial_port import SerialWire
 from stepgen.board.session import Session
 from stepgen.cosim.case import Case
 from stepgen.cosim.experiment import Experiment
-from stepgen.emit.elaborate import interface
+from stepgen.emit.interface import interface
 from stepgen.hw.board import top
 from stepgen.hw.board.memory import BLOCK_TIMING
 from stepgen.hw.board.protocol import MOST_WORDS, Space

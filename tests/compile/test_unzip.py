@@ -11,7 +11,7 @@ from stepgen.compile.lower import lower
 from stepgen.compile.unzip import unzipped
 from stepgen.cosim.building import LEAST_BUILD
 from stepgen.cosim.experiment import Experiment
-from stepgen.emit.elaborate import interface
+from stepgen.emit.interface import interface
 from stepgen.ir.stalls import Stalls
 
 TILE = sg.int8[2, 8]

@@ -14,7 +14,7 @@ from seeds import some_slow
 import stepgen as sg
 from stepgen.compile.lower import lower
 from stepgen.cosim.experiment import Experiment, simulate
-from stepgen.emit.elaborate import interface
+from stepgen.emit.interface import interface
 from stepgen.hw.design.table import Design
 from stepgen.ir.stalls import Stalls
 

@@ -58,7 +58,8 @@ def test_a_difference_is_told_with_its_address(program, tmp_path):
 
     from stepgen.cosim.case import write_cases
     from stepgen.cosim.verilator import build, run_driver
-    from stepgen.emit.elaborate import interface, verilog
+    from stepgen.emit.elaborate import verilog
+    from stepgen.emit.interface import interface
 
     experiment = Experiment(*program, bus=Bus(data_bits=64, burst=4))
     outside, case = interface(experiment.design), experiment.case()

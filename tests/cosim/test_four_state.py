@@ -24,8 +24,8 @@ from stepgen.cosim.experiment import Experiment, simulate
 from stepgen.cosim.icarus import build
 from stepgen.cosim.scoreboard import read_outcome
 from stepgen.cosim.testbench import run_cocotb
-from stepgen.emit.elaborate import interface, verilog
-from stepgen.emit.interface import Interface, StreamPort
+from stepgen.emit.elaborate import verilog
+from stepgen.emit.interface import Interface, StreamPort, interface
 from stepgen.fuzz import draw
 from stepgen.ir.errors import StepError
 from stepgen.ir.memory_timing import MemoryTiming

@@ -16,8 +16,8 @@ import stepgen as sg
 from stepgen.compile.lower import lower
 from stepgen.cosim.experiment import Experiment
 from stepgen.emit.design_writer import write
-from stepgen.emit.elaborate import interface
 from stepgen.emit.host import host_library
+from stepgen.emit.interface import interface
 from stepgen.emit.registers import c_header
 from stepgen.hw.design.registers import DETAIL, ERROR_CODE, detail_of
 from stepgen.ir.errors import StepError

@@ -9,7 +9,8 @@ from stepgen.cosim.case import Case, write_cases
 from stepgen.cosim.payload import pack
 from stepgen.cosim.testbench import run_cocotb
 from stepgen.cosim.verilator import build, run_driver
-from stepgen.emit.elaborate import interface, verilog
+from stepgen.emit.elaborate import verilog
+from stepgen.emit.interface import interface
 from stepgen.emit.windows import Windows
 from stepgen.hw.design.table import Bus, Channel
 from stepgen.ir.memory_timing import MemoryTiming

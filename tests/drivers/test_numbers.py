@@ -11,7 +11,7 @@ from stepgen.cosim.payload import pack
 from stepgen.cosim.standalone import known, port_of
 from stepgen.drivers.files import decisive
 from stepgen.drivers.tensors import Tensor
-from stepgen.emit.elaborate import interface
+from stepgen.emit.interface import interface
 from stepgen.semantics import streamfile
 from stepgen.semantics.beats import to_beats
 from stepgen.semantics.inputs import to_tokens

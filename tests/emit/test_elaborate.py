@@ -5,8 +5,8 @@ import re
 import pytest
 
 from stepgen.cosim.render import render
-from stepgen.emit.elaborate import interface, verilog
-from stepgen.emit.interface import MemoryPort, StreamPort
+from stepgen.emit.elaborate import verilog
+from stepgen.emit.interface import MemoryPort, StreamPort, interface
 from stepgen.hw.design.table import Bus, Channel, Design, Region, Unit
 from stepgen.hw.units.load.params import Load
 from stepgen.hw.units.memory.params import join

@@ -22,7 +22,7 @@ from stepgen.functions.elementwise import Tabulated
 from stepgen.fuzz.generators.plain import draw
 from stepgen.hw.design.counting import COUNTING
 from stepgen.hw.design.table import Bus, Design
-from stepgen.hw.verilog import top_name
+from stepgen.hw.names import top_name
 from stepgen.ir.function import function_types
 from stepgen.program.program import load
 from stepgen.tools.external import verilator

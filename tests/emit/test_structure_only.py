@@ -6,7 +6,7 @@ import pytest
 import stepgen as sg
 from stepgen.cosim.driving import DRIVERS
 from stepgen.cosim.experiment import Experiment, simulate
-from stepgen.emit.elaborate import interface
+from stepgen.emit.interface import interface
 from stepgen.ir.memory_timing import MemoryTiming
 from stepgen.ir.stalls import MEMORY_CHANNELS, Stalls
 from stepgen.program import inputs

@@ -12,10 +12,11 @@ from junk import Junk
 
 from stepgen.hw.design.registers import address_bits
 from stepgen.hw.design.table import Channel
+from stepgen.hw.names import top_name
 from stepgen.hw.system import System
 from stepgen.hw.units.fork.params import Fork
 from stepgen.hw.units.partition.params import Partition
-from stepgen.hw.verilog import to_verilog, top_name
+from stepgen.hw.verilog import to_verilog
 from stepgen.ir.stalls import Stalls, stalled
 from stepgen.timing.model import predict
 

@@ -24,8 +24,8 @@ from stepgen.emit.kernels import kernel_files
 from stepgen.hw.accelerator import Accelerator
 from stepgen.hw.design.params import UnitParams
 from stepgen.hw.design.table import Design
+from stepgen.hw.sources import circuits
 from stepgen.hw.system import System
-from stepgen.hw.verilog import circuits
 from stepgen.hw.verilog_kernel.params import VerilogKernel, defined
 from stepgen.ir.stalls import Stalls
 from stepgen.synth.out_of_context import netlist

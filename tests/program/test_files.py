@@ -18,8 +18,7 @@ from programs import every_unit, example
 
 import stepgen as sg
 from stepgen.compile.lower import lower
-from stepgen.emit.elaborate import interface
-from stepgen.emit.interface import Interface
+from stepgen.emit.interface import Interface, interface
 from stepgen.fuzz import draw
 from stepgen.hw.design.table import Design
 from stepgen.program import inputs, routing, traces

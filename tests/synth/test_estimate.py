@@ -9,10 +9,11 @@ from benchmarks.units import CHECKED, WHOLE, design_of, distinct, synthesized
 from stepgen.compile.lower import lower
 from stepgen.hw.units import load_all
 from stepgen.report import resources
-from stepgen.synth import estimate as estimates
+from stepgen.synth import circuits
 from stepgen.synth.circuits import FIFO
 from stepgen.synth.estimate import estimate, measurements, weighed
-from stepgen.synth.measuring import MEASURED, TOOL, measured
+from stepgen.synth.measuring import TOOL, measured
+from stepgen.synth.toolchain import MEASURED
 from stepgen.tools import external
 
 AGAIN = "measure again: python -m benchmarks units"
@@ -105,8 +106,8 @@ def test_contents_are_counted_once(tmp_path, monkeypatch):
     g = sg.Graph("one")
     g.output(g.input("x", sg.int8[1, 8], (4,)).map(sg.fn.row_sum()), "y")
     design, calls = lower(g, lanes=8), []
-    count = estimates.counted
-    monkeypatch.setattr(estimates, "counted", lambda *a: calls.append(a) or count(*a))
+    count = circuits.counted
+    monkeypatch.setattr(circuits, "counted", lambda *a: calls.append(a) or count(*a))
     monkeypatch.setenv("STEPGEN_CACHE", str(tmp_path))
     first = estimate(design)
     assert estimate(design) == first

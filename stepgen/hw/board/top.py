@@ -20,11 +20,11 @@ from ..fifo import Fifo
 from ..library import inline
 from ..names import verilog_name
 from ..primitives import resets
+from ..sources import circuits
 from ..system import System
 from ..units.axi.params import Axi
 from ..units.sink.params import Sink
 from ..units.source.params import Source
-from ..verilog import circuits
 from . import cobs, uart
 from .buffers import BufferIn, BufferOut
 from .crc import FRAME_BYTE, Closer

@@ -302,7 +302,12 @@ class Design:
         unknown = depths.keys() - self.channel.keys()
         if unknown:
             raise StepError(f"design {self.name} has no channel {sorted(unknown)[0]}")
-        deep = (dataclasses.replace(c, depth=depths.get(c.name, c.depth)) for c in self.channels)
+        deep = (
+            dataclasses.replace(c, depth=depth)
+            if (depth := depths.get(c.name, c.depth)) != c.depth
+            else c
+            for c in self.channels
+        )
         return dataclasses.replace(self, channels=tuple(deep))
 
     def to_record(self) -> dict[str, Any]:
