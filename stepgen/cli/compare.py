@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
-
 import click
 
 from stepgen.cli.config import show_json
@@ -36,11 +34,8 @@ def command(
     from stepgen.tools import waiting
 
     with waiting.progress(quiet=json) as progress:
-        one = partial(ran, luts=luts, progress=progress, json=json)
-        first = one(program, hardware, when)
-        second = ran(
-            other.of(program, against), hardware, when, luts=luts, progress=progress, json=json
-        )
+        sides = [program, other.of(program, against)]
+        first, second = ran(sides, hardware, when, luts=luts, progress=progress, json=json)
     compared = comparison(first, second, other.names(program, against))
     if json:
         show_json(compared | {"outdated": first.outdated or second.outdated})

@@ -59,45 +59,67 @@ class AgainstOptions:
 
 
 def ran(
-    program: ProgramOptions,
+    programs: Sequence[ProgramOptions],
     hardware: HardwareOptions,
     when: RunOptions,
     *,
     luts: bool,
     progress: Callable[[str, float], None],
     json: bool,
-) -> Ran:
-    """Load a program, predict its run, and estimate what its circuit takes.
+) -> list[Ran]:
+    """Load programs, predict their runs, and estimate what their circuits take.
+
+    All are loaded before the first is predicted: what can't be loaded is refused at once.
 
     Parameters
     ----------
-    program, hardware, when
+    programs : sequence of ProgramOptions
+    hardware, when
         Options of the command.
     luts : bool
-        Whether to estimate what the circuit takes.
+        Whether to estimate what the circuits take.
     progress : callable
         Called with the current step.
     json : bool
         Whether warnings are left out.
     """
-    from stepgen.ir.errors import StepError
-    from stepgen.report.ran import Ran
-    from stepgen.synth.estimate import estimate
-
     progress("loading", 0.0)
+    loaded = [_loaded(program, hardware, when, json=json) for program in programs]
+    return [
+        _measured(one, program, luts=luts, progress=progress)
+        for one, program in zip(loaded, programs, strict=True)
+    ]
+
+
+def _loaded(
+    program: ProgramOptions, hardware: HardwareOptions, when: RunOptions, *, json: bool
+) -> Ran:
+    """A run of which only the circuit is known."""
+    from stepgen.report.ran import Ran
+
     loaded = program.load()
     outdated = program.tell_outdated(loaded, json=json)
     experiment = when.timing().experiment(loaded, hardware.circuit(), seed=program.seed)
-    found = Ran(loaded, experiment, problem=experiment.unpredicted, outdated=outdated)
+    return Ran(loaded, experiment, problem=experiment.unpredicted, outdated=outdated)
+
+
+def _measured(
+    found: Ran, program: ProgramOptions, *, luts: bool, progress: Callable[[str, float], None]
+) -> Ran:
+    """With its prediction, and with what its circuit takes."""
+    from stepgen.ir.errors import StepError
+    from stepgen.synth.estimate import estimate
+
     if not found.problem:
         progress("predicting", 0.1)
         found = _timed(found, program)
     if not luts:
         return found
     progress("estimating resources", 0.5)
+    design = found.experiment.design
     with suppress(StepError):  # a unit of one's own may have no circuit yet
-        if len(experiment.design.units) <= MOST_ESTIMATED:
-            return dataclasses.replace(found, takes=estimate(experiment.design))
+        if len(design.units) <= MOST_ESTIMATED:
+            return dataclasses.replace(found, takes=estimate(design))
     return found
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from pathlib import Path
 
 import click
@@ -58,14 +57,11 @@ def command(
     if against is None:
         check_unused("is for another program: add --against", other)
     with waiting.progress(quiet=json) as progress:
-        one = partial(ran, luts=luts, progress=progress, json=json)
-        run = one(program, hardware, when)
+        sides = [program] if against is None else [program, other.of(program, against)]
+        run, *more = ran(sides, hardware, when, luts=luts, progress=progress, json=json)
         compared = None
         if against is not None:
-            second = ran(
-                other.of(program, against), hardware, when, luts=luts, progress=progress, json=json
-            )
-            compared = comparison(run, second, other.names(program, against))
+            compared = comparison(run, *more, other.names(program, against))
         progress("writing the page", 0.9)
         text = page(run, given_options(), compared=compared)
     with atomic_file(output) as place:

@@ -74,3 +74,16 @@ def test_a_page_has_the_comparison(stepgen, here):
     text = (here / "two.html").read_text()
     assert "Beside another design" in text
     assert "p.py:layer width=9" in text
+
+
+@pytest.mark.parametrize("line", ["compare p.py:layer {}", "report p.py:layer --against {}"])
+@pytest.mark.parametrize(
+    ("second", "said"),
+    [("p.py:missing", "missing"), ("nowhere", "nowhere"), ("p.py:mismatch", "int8 8x4")],
+)
+def test_nothing_is_predicted_before_both_are_loaded(stepgen, here, line, second, said):
+    found = stepgen(line.format(second))
+    assert found.code == 2
+    assert said in found.err
+    assert found.err.splitlines()[:-1] == ["loading"]
+    assert not (here / "report.html").exists()
