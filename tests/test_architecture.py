@@ -53,7 +53,7 @@ MAY_IMPORT = {
         _CORE,
         r"stepgen\.(draw|hw|tools|frontend|program|emit|cosim|synth|board|report|commands)",
     ),
-    "pages": (_CORE, r"stepgen\.(draw|hw|program|emit|cosim|report|pages)", "stepgen$"),
+    "pages": (_CORE, r"stepgen\.(draw|hw|tools|program|emit|cosim|report|pages)", "stepgen$"),
     "cli": ("stepgen",),
 }
 """By layer, patterns of the modules, and of what is in them, that its files may import."""

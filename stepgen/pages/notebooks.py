@@ -10,9 +10,12 @@ import os
 import re
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
+
+from ..tools import waiting
 
 TUTORIALS = Path(__file__).parents[2] / "docs" / "tutorials"
 
@@ -45,7 +48,13 @@ def notebook(text: str) -> Any:
     return new_notebook(cells=cells, metadata={"kernelspec": kernel})
 
 
-def run(made: Any, folder: Path, *, seconds: int = 1800) -> Any:
+def run(
+    made: Any,
+    folder: Path,
+    *,
+    seconds: int = 1800,
+    progress: Callable[[float], None] = lambda share: None,
+) -> Any:
     """Run a notebook.
 
     Parameters
@@ -55,6 +64,8 @@ def run(made: Any, folder: Path, *, seconds: int = 1800) -> Any:
         Where it runs; commands are those of this Python.
     seconds : int
         Limit of a cell.
+    progress : callable
+        Called with the share of the cells that have been run.
 
     Raises
     ------
@@ -65,7 +76,12 @@ def run(made: Any, folder: Path, *, seconds: int = 1800) -> Any:
 
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
     client = NotebookClient(
-        made, timeout=seconds, kernel_name="python3", resources={"metadata": {"path": str(folder)}}
+        made,
+        timeout=seconds,
+        kernel_name="python3",
+        resources={"metadata": {"path": str(folder)}},
+        coalesce_streams=True,
+        on_cell_start=lambda cell, cell_index: progress(cell_index / len(made.cells)),
     )
     # As wide as the pages, whose lines a terminal of 80 columns would fold.
     return client.execute(env={**os.environ, "PATH": path, "COLUMNS": "160"})
@@ -111,11 +127,16 @@ def main(arguments: list[str]) -> None:
         sys.exit(f"there is no {TUTORIALS}: the tutorials come with the sources of stepgen")
     folder = Path(arguments[0])
     folder.mkdir(parents=True, exist_ok=True)
-    for page in sorted(TUTORIALS.glob("*.md")):
-        with tempfile.TemporaryDirectory() as place:
-            made = run(notebook(page.read_text(encoding="utf-8")), Path(place))
-        nbformat.write(made, folder / f"{page.stem}.ipynb")
-        print(f"written to {folder / page.stem}.ipynb", flush=True)
+    with waiting.progress() as progress:
+        for page in sorted(TUTORIALS.glob("*.md")):
+            with tempfile.TemporaryDirectory() as place:
+                made = run(
+                    notebook(page.read_text(encoding="utf-8")),
+                    Path(place),
+                    progress=partial(progress, f"running {page.stem}"),
+                )
+            nbformat.write(made, folder / f"{page.stem}.ipynb")
+            print(f"written to {folder / page.stem}.ipynb", flush=True)
 
 
 if __name__ == "__main__":

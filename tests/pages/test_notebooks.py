@@ -12,8 +12,6 @@ from stepgen.pages import notebooks
 nbformat = pytest.importorskip("nbformat")
 
 PAGES = sorted(notebooks.TUTORIALS.glob("*.md"))
-LONG = ("figures", "talk")
-"""Pages whose commands take many minutes; their simulations are run by test_docs."""
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
@@ -44,17 +42,15 @@ def test_blocks_that_are_to_be_read_stay_text() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "page", [page for page in PAGES if page.stem not in LONG], ids=lambda page: page.stem
-)
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
 def test_a_notebook_prints_what_its_page_says(page: Path, tmp_path: Path) -> None:
     pytest.importorskip("nbclient")
     made = notebooks.run(notebooks.notebook(page.read_text()), tmp_path)
     printed = {
         re.sub(r"\x1b\[[0-9;]*m", "", line).rstrip()
         for cell in made.cells
-        # A busy host cuts what is printed anywhere.
-        for line in "".join(o.get("text", "") for o in cell.get("outputs", ())).splitlines()
+        for output in cell.get("outputs", ())
+        for line in output.get("text", "").splitlines()
     }
     for language, body in re.findall(r"^```(\w*)\n(.*?)^```", page.read_text(), re.M | re.S):
         if language == "console" and "$ make" not in body:
