@@ -58,10 +58,10 @@ def command(
         check_unused("is for another program: add --against", other)
     with waiting.progress(quiet=json) as progress:
         sides = [program] if against is None else [program, other.of(program, against)]
-        run, *more = ran(sides, hardware, when, luts=luts, progress=progress, json=json)
-        compared = None
+        runs = ran(sides, hardware, when, luts=luts, progress=progress, json=json)
+        run, compared = runs[0], None
         if against is not None:
-            compared = comparison(run, *more, other.names(program, against))
+            compared = comparison(run, runs[1], other.names(program, against))
         progress("writing the page", 0.9)
         text = page(run, given_options(), compared=compared)
     with atomic_file(output) as place:
