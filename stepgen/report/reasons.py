@@ -33,6 +33,9 @@ PIECES = 512
 LIMITS = 0.1
 """Share of the path from which on what others lose is said of a unit."""
 
+UNEVEN = 1.1
+"""Cycles of the busiest of alike units, in means of all, from which on its work is uneven."""
+
 AS_BUSY = 0.98
 """Share of the busy cycles of the limiting unit from which on another unit is as busy."""
 
@@ -96,7 +99,7 @@ def reasons(
     teller = _Teller(prediction, alike)
     phases = [teller.phase(spans) for spans in _phases(path, teller.key, prediction.cycles)]
     least = bounds(experiment, prediction)
-    sentences = teller.losses(path)
+    sentences = teller.uneven(path) + teller.losses(path)
     if least:
         what, cycles = max(least, key=lambda bound: bound[1])
         more = prediction.cycles - cycles
@@ -237,6 +240,22 @@ class _Teller:
         parts += [f"{who} {_percent(n, self.cycles)}" for who, n in most[1:]]
         text = _listed(parts)
         return f"{text[:1].upper()}{text[1:]}." if text.startswith("the ") else f"{text}."
+
+    def uneven(self, path: Sequence[Span]) -> list[str]:
+        """Whether the unit that limits most has more to do than others that are alike."""
+        units: Counter[str] = Counter()
+        for span in path:
+            units[span.unit] += span.last - span.first
+        who, most = units.most_common(1)[0]
+        busy = {a.unit: a.busy for a in self.mains}
+        members = [one for one in self.alike.get(who, ()) if one in busy]
+        mean = sum(busy[one] for one in members) / max(1, len(members))
+        if most < LIMITS * self.cycles or who not in members or busy[who] <= UNEVEN * mean:
+            return []
+        return [
+            f"Of {len(members)} alike units {self.called(who)} has more to do than most: it acts "
+            f"in {busy[who]:,} cycles, and they in {round(mean):,} on average."
+        ]
 
     def losses(self, path: Sequence[Span]) -> list[str]:
         """What passes before, between and after the actions of the unit that limits most."""

@@ -36,5 +36,7 @@ document.addEventListener("click", picked);
 document.addEventListener("keydown", e => { if (e.key === "Enter" && e.target.matches("tr[data-choose]")) picked(e); });
 panes[0].started = true;
 if (D.waiting.length) panes[0].fit(); else panes[0].start();
-draw();
+// What limits longest is what one asks about first.
+const longest = D.why && D.why.phases.reduce((a, b) => b.last - b.first > a.last - a.first ? b : a);
+if (longest) choose(longest.unit); else draw();
 $("blocked").hidden = true;

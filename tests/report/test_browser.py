@@ -61,6 +61,11 @@ class Seen:
         """What the details are about."""
         return self.page.inner_text("#details h2")
 
+    def limiting(self) -> str:
+        """The unit of the longest phase."""
+        phases = self.page.evaluate("D.why.phases")
+        return max(phases, key=lambda phase: phase["last"] - phase["first"])["unit"]
+
     def view(self) -> list[float]:
         """The cycles that the timeline shows."""
         return self.page.evaluate("view")
@@ -86,6 +91,7 @@ def test_a_page(pages, browser, name, width, scheme):
     seen = Seen(browser, pages / f"{name}.html", width, scheme)
     page = seen.page
     assert page.is_hidden("#blocked")
+    assert seen.chosen() == ("Details" if name == "deadlock" else seen.limiting())
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     assert seen.ink() > 4
     for link in page.query_selector_all("nav a"):

@@ -139,6 +139,11 @@ def test_the_demo_is_limited_by_memory_then_an_expert_then_the_store():
     assert [phase["unit"] for phase in why["phases"]] == ["memory", "map_10", "y"]
     assert all(phase["busy"] > 0.95 for phase in why["phases"])
     assert "as busy: reassemble_0" in why["phases"][2]["sentence"]
+    computing = {a.unit: a.busy for a in run.prediction.activities if a.name == "compute"}
+    mean = round(sum(computing.values()) / len(computing))
+    (uneven,) = [sentence for sentence in why["sentences"] if "alike" in sentence]
+    assert f"Of {len(computing)} alike units map_10" in uneven
+    assert f"{computing['map_10']:,} cycles, and they in {mean:,} on average" in uneven
 
 
 @pytest.mark.parametrize("most", [10**6, 3000, 100])
