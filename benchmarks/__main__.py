@@ -34,6 +34,7 @@ NAMES = (
     "language_models",
     "report_pages",
     "looking",
+    "earlier",
 )
 
 

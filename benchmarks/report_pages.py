@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import resource
 import shutil
 import subprocess
@@ -9,6 +10,7 @@ import sys
 import tempfile
 from pathlib import Path
 from time import perf_counter
+from typing import Any
 
 from stepgen.cosim.experiment import Experiment
 from stepgen.program.program import load
@@ -73,14 +75,24 @@ def measure() -> Table:
 
 def least(times: int, *words: str) -> tuple[float, float]:
     """Seconds of a command, and those of the processor; the least of some runs."""
-    found = []
-    for _ in range(times):
-        start, before = perf_counter(), resource.getrusage(resource.RUSAGE_CHILDREN)
-        subprocess.run([sys.executable, "-m", "stepgen", *words], check=True, capture_output=True)
-        after = resource.getrusage(resource.RUSAGE_CHILDREN)
-        used = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-        found.append((perf_counter() - start, used))
-    return min(wall for wall, _ in found), min(used for _, used in found)
+    found = [used(*words) for _ in range(times)]
+    return min(wall for wall, _ in found), min(cpu for _, cpu in found)
+
+
+def used(*words: str, **more: Any) -> tuple[float, float]:
+    """Seconds of a command, and those of the processor; `more` is for the process."""
+    environment = more.pop("env", compiled())
+    start, before = perf_counter(), resource.getrusage(resource.RUSAGE_CHILDREN)
+    command = [sys.executable, "-m", "stepgen", *words]
+    subprocess.run(command, check=True, capture_output=True, env=environment, **more)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    return perf_counter() - start, cpu
+
+
+def compiled() -> dict[str, str]:
+    """An environment in which Python keeps what it compiles, as that of a user does."""
+    return {name: text for name, text in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
 
 
 def _opened(path: Path) -> str:

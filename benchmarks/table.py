@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.metadata
 import platform
+import subprocess
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date
@@ -53,11 +54,21 @@ def write(tables: Sequence[Table]) -> None:
         for part in RESULTS.read_text().split("\n## ")[1:]:
             kept[part.splitlines()[0]] = f"## {part.rstrip()}\n"
     versions = ", ".join(f"{name} {_version(name)}" for name in PACKAGES)
-    stamp = f"{date.today()}, Python {platform.python_version()}, {versions}"
+    changed = " and changes" if git("status", "--porcelain", "-uno") else ""
+    commit = f"commit {git('rev-parse', '--short', 'HEAD')}{changed}"
+    stamp = f"{date.today()}, {commit}, Python {platform.python_version()}, {versions}"
     for table in tables:
         kept[table.title] = f"{table}\n{stamp}\n"
     head = "# Results\n\nWritten by `make bench`. Times are of one noisy machine: ratios count.\n"
     RESULTS.write_text("\n".join([head, *(kept[title] for title in sorted(kept))]))
+
+
+def git(*words: str) -> str:
+    """What git says of this repository."""
+    command = ["git", *words]
+    place = RESULTS.parents[1]
+    done = subprocess.run(command, cwd=place, capture_output=True, text=True, check=True)
+    return done.stdout.strip()
 
 
 def _version(name: str) -> str:
