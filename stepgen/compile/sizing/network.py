@@ -62,6 +62,8 @@ class Network:
     parts : list of Part
     units : list of Unit
         The unit of each part.
+    picks : list of frozenset of str
+        The inputs of each part from which it picks.
     edges : dict of str to Edge
         By name of the channel or queue, in the order of the parts that write them.
     """
@@ -76,6 +78,7 @@ class Network:
             made = parts_of(unit, extents)
             self.parts += made
             self.units += [unit] * len(made)
+        self.picks = [frozenset(part.picks) for part in self.parts]
         heads = {name: n for n, part in enumerate(self.parts) for name in part.inputs}
         self.edges: dict[str, Edge] = {}
         for tail, part in enumerate(self.parts):

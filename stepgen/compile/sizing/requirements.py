@@ -132,10 +132,10 @@ def _routed_together(block: Block, joint: int, full: Edge, awaited: Edge) -> boo
     too. If moreover each selector names one consumer, the chunk that is there comes after the one
     that is awaited, so the route has sent all of that.
     """
-    part = block.parts[joint]
-    if full.name not in part.picks:
+    part, picks = block.parts[joint], block.network.picks[joint]
+    if full.name not in picks:
         return False
-    selectors = next((e for e in block.ins[joint] if e.name not in part.picks), None)
+    selectors = next((e for e in block.ins[joint] if e.name not in picks), None)
     if selectors is None:
         return False
     routes = [n for n in block.above[full.tail] if _is_route(block, n, selectors)]

@@ -278,7 +278,7 @@ class Design:
         lanes, epilogue = self.lanes_at(unit.name), unit.epilogue
         if lanes == self.lanes and epilogue is None and not unit.restops:
             return self
-        seen, table = copy.copy(self), {channel.name: channel for channel in self.channels}
+        seen, table = copy.copy(self), {**self.channel}
         object.__setattr__(seen, "lanes", lanes)
         if epilogue is not None:
             name = unit.outputs[epilogue.port]
