@@ -92,9 +92,10 @@ SLOW = (
 """Pages whose commands build most."""
 
 LONG = re.compile(
-    r"(test|deploy|build|synth|fuzz|quantize|run small|figure (8 --out|streamtensor)|"
-    r"machine sda-hbm2|show models:gpt2 --compiled --set tile|time (models:llama|narrow)|"
-    r"time moe .*tiling=static --scenarios) "
+    r"(test|deploy|build|synth|fuzz|quantize|figure (8 --out|streamtensor)|machine sda-hbm2|"
+    r"(run|show|time) (both|narrow|small).stepgen|time models:llama|verilog moe|"
+    r"(show|time) build/moe|show models:gpt2 --compiled --set tile_rows=16|"
+    r"time moe .*tiling=static --scenarios|report moe .*tokens=16 (.*tiling=dynamic )?-o) "
 )
 """Commands that take long; slow tests alone run them."""
 
