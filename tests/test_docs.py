@@ -95,7 +95,7 @@ LONG = re.compile(
     r"(test|deploy|build|synth|fuzz|quantize|figure (8 --out|streamtensor)|machine sda-hbm2|"
     r"(run|show|time) (both|narrow|small).stepgen|time models:llama|verilog moe|"
     r"(show|time) build/moe|show models:gpt2 --compiled --set tile_rows=16|"
-    r"time moe .*tiling=static --scenarios|report moe .*tokens=16 (.*tiling=dynamic )?-o) "
+    r"time moe .*tiling=static --scenarios|(compare|report) moe (?!.*--no-luts).*) "
 )
 """Commands that take long; slow tests alone run them."""
 
