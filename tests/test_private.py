@@ -19,8 +19,9 @@ from pathlib import Path
 
 import numba
 import pytest
+from amaranth.back import rtlil
 from amaranth.hdl import Elaboratable, Module, Signal
-from amaranth.lib import memory, stream, wiring
+from amaranth.lib import data, memory, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 import stepgen
@@ -211,6 +212,29 @@ def test_amaranth_writes_rtlil() -> None:
     assert "attribute \\top" not in text
     streams = {f"{p}__{n}" for p in "xy" for n in ("payload", "valid", "ready")}
     assert ports == {"clk", "rst", *streams}
+
+
+class Nested(Elaboratable):
+    """A register that is an array of arrays."""
+
+    def elaborate(self, platform):
+        m = Module()
+        layout = data.ArrayLayout(data.ArrayLayout(8, 2), 2)
+        x, held = Signal(layout, name="x"), Signal(layout, name="held")
+        m.d.sync += held.eq(x)
+        return m
+
+
+@interface(
+    "the names of elements of arrays in amaranth.back.rtlil, x[1]",
+    "see there; Yosys calls the bits of signals so, and both may meet in ABC",
+)
+def test_amaranth_names_elements_of_arrays() -> None:
+    plain = rtlil.convert(Nested(), name="nested", ports=(), emit_src=False)
+    assert {"\\x[1]", "\\x[1][0]", "\\held[1][0]"} <= {*plain.split()}
+    words = {*private.module(Nested(), "nested", ports=()).split()}
+    assert {"\\x", "\\x__1", "\\x__1__0", "\\held__1__0"} <= words
+    assert not any(word.startswith("\\") and word.endswith("]") for word in words)
 
 
 def through_yosys(command: str) -> str:

@@ -16,6 +16,7 @@ __all__ = ["elaborated", "memories", "module", "reused", "submodule", "yosys"]
 
 _PORT = re.compile(r"^  wire .*\b(?:input|output|inout) \d+ .*\\(\S+)$", re.MULTILINE)
 _NO_BITS = re.compile(r"^(  wire width 0) (?:input|output|inout) \d+ ", re.MULTILINE)
+_ELEMENT = re.compile(r"(?<=\s)\\[^\s\[\]\"]+(?:\[\d+\])+(?=\s)")
 _TOP = "attribute \\top 1\n"
 
 
@@ -51,9 +52,15 @@ def reused(part: Elaboratable) -> None:
 
 
 def module(circuit: Elaboratable, name: str, platform=None, ports=None) -> str:
-    """A circuit in RTLIL, as the top module: `amaranth.back.rtlil.convert`."""
+    """A circuit in RTLIL, as the top module: `amaranth.back.rtlil.convert`.
+
+    Amaranth calls an element of an array ``x[1]``. Yosys calls the second bit of a signal ``x`` the
+    same where ABC reads and writes it, and then stops or takes one for the other. So elements have
+    names of letters, digits and underscores: ``x__1``.
+    """
     with no_searches():
-        return rtlil.convert(circuit, name=name, platform=platform, ports=ports, emit_src=False)
+        text = rtlil.convert(circuit, name=name, platform=platform, ports=ports, emit_src=False)
+    return _ELEMENT.sub(lambda found: found[0].replace("[", "__").replace("]", ""), text)
 
 
 def submodule(circuit: Elaboratable, name: str, platform=None) -> tuple[str, set[str]]:
