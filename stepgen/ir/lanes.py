@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from difflib import get_close_matches
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
@@ -82,8 +82,7 @@ def lanes_by_node(graph: Graph, lanes: Lanes) -> dict[str, int]:
     found = dict(named)
     readers = _readers(graph)
     for node in graph.nodes:
-        for reader in _of_memory(node, readers):
-            _agree(node, reader, found)
+        found |= _of_memory(node, readers, found)
     for node in graph.nodes:
         if node.name not in found and _behind(node):
             found[node.name] = found.get(node.inputs[0].resolved().node.name, usual)
@@ -135,30 +134,22 @@ def _readers(graph: Graph) -> dict[Stream, list[Node]]:
     return found
 
 
-def _of_memory(node: Node, readers: Mapping[Stream, list[Node]]) -> Iterator[Node]:
-    """What reads the memory of a node, through others that pass references on."""
-    streams, seen = [*node.outputs], set[str]()
+def _of_memory(
+    node: Node, readers: Mapping[Stream, list[Node]], found: Mapping[str, int]
+) -> dict[str, int]:
+    """Lanes of a memory and of all that read it, also behind others that pass references on."""
+    streams, users = [*node.outputs], {node.name: node}
     while streams:
         stream = streams.pop()
-        if not isinstance(stream.dtype, Buffer):
-            continue
-        for reader in readers[stream]:
-            if reader.name not in seen:
-                seen.add(reader.name)
-                streams += reader.outputs
-                yield reader
-
-
-def _agree(node: Node, reader: Node, found: dict[str, int]) -> None:
-    """Give a memory and a reader the lanes of the one that has some."""
-    one, other = found.get(node.name), found.get(reader.name)
-    if one is not None and other is not None and one != other:
-        raise node.failure(
-            f"its memory has {one} lanes, but {reader.name}, which reads it, has {other}: "
-            f"give both the same"
-        )
-    if (count := one if one is not None else other) is not None:
-        found[node.name] = found[reader.name] = count
+        if isinstance(stream.dtype, Buffer):
+            new = [reader for reader in readers[stream] if reader.name not in users]
+            users |= {reader.name: reader for reader in new}
+            streams += [made for reader in new for made in reader.outputs]
+    own = {found[name]: name for name in users if name in found} if len(users) > 1 else {}
+    if len(own) > 1:
+        said = " and ".join(f"{name} {count}" for count, name in own.items())
+        raise node.failure(f"its memory and what reads it have the same lanes, not {said}")
+    return {name: count for name in users for count in own}
 
 
 def _behind(node: Node) -> bool:
@@ -173,6 +164,9 @@ def _behind(node: Node) -> bool:
 
 def _moves(node: Node) -> bool:
     """Whether an operator brings tiles from outside as they are."""
-    if not node.inputs or node.face.reads == "tensor":
-        return bool(wire_levels(node.outputs[0].dtype))
-    return node.face.keeps_tiles and _moves(node.inputs[0].resolved().node)
+    seen = set[str]()
+    while node.face.keeps_tiles and node.name not in seen:
+        seen.add(node.name)
+        node = node.inputs[0].resolved().node
+    outside = not node.inputs or node.face.reads == "tensor"
+    return outside and bool(wire_levels(node.outputs[0].dtype))
