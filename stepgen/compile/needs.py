@@ -47,7 +47,7 @@ class Need:
 def needs(design: Design, budget: Budget) -> Iterator[Need]:
     """All memories of a design that operators need: those in units, and FIFOs."""
     for unit in design.units:
-        takes = budget.unit(unit, design.seen_by(unit))
+        takes = budget.unit(unit, design)
         if takes and unit.origin:
             port = unit.params.weights or unit.params.inputs[0]
             held, place = unit.inputs[port], unit.params.inputs.index(port)

@@ -155,7 +155,7 @@ def design_tables(design: Design) -> Iterator[RenderableType]:
 
 def _memory_table(design: Design) -> Table:
     """What each unit got of the on-chip memory, and all FIFOs between them."""
-    inside = {(u.name, u.kind): unit_bits(u, design.seen_by(u)) for u in design.units}
+    inside = {(u.name, u.kind): unit_bits(u, design) for u in design.units}
     rows: list[tuple[Any, ...]] = [(*who, bits) for who, bits in inside.items() if bits]
     rows.append(("FIFOs", "", sum(c.memory_bits for c in design.channels)))
     rows.append(("together", "", on_chip_bits(design)))

@@ -75,7 +75,7 @@ MISTAKES = [
     # The circuit
     ("verilog p.py:soft", r"map map_0 at p.py:\d+: .* weight tile of f32 Kx4 needs a bound of K.*"),
     ("time p.py:layer --lanes 3", "lanes must be a power of two.*not 3"),
-    ("run p.py:layer --lanes 2,nothing=4", "no operator and no function 'nothing'"),
+    ("run p.py:layer --lanes 2,nothing=4", "the program layer has no operator .*'nothing'.*"),
     ("time p.py:layer --onchip nan", "--onchip takes a positive number of KiB, not nan"),
     (
         "time p.py:layer --onchip ulx3s",
