@@ -150,6 +150,7 @@ def command(
     if not simulated:
         check_open(board, program.program)
     decoder, loaded = (None, program.load()) if text is None else staying.load(program, hardware)
+    tokens = None if decoder is None or text is None else text.tokens(program, decoder)
     if (why := program.outdated(loaded)) is not None:
         raise StepError(why)
     circuit = hardware.circuit()
@@ -192,11 +193,12 @@ def command(
             device = device or opening()
             if text is not None:
                 assert decoder is not None
-                tokens = staying.Resident()
-                tokens.run(device, decoder, text.tokens(program, decoder), check, progress)
-                data = tokens.document(device, where.name, text)
+                assert tokens is not None
+                stays = staying.Resident()
+                stays.run(device, decoder, tokens, check, progress)
+                data = stays.document(device, where.name, text)
                 there = about(board, design, physical=not simulated)
-                return _stayed(tokens, design, data, there, output, report_file, json=json)
+                return _stayed(stays, design, data, there, output, report_file, json=json)
             reports = [device.test(loaded.inputs, progress=progress) for _ in range(runs)]
         except StepError as error:
             if report_file is not None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -160,7 +160,13 @@ class Text:
     def tokens(
         self, program: ProgramOptions, made: Decoder
     ) -> Iterator[tuple[dict[str, Any], int]]:
-        """By run, the model's inputs and the number of its tokens; else as `runs`."""
+        """By run, the model's inputs and the number of its tokens; else as `runs`.
+
+        Raises
+        ------
+        StepError
+            At once, if the model takes no such text or its caches have no room for it.
+        """
         from stepgen.frontend.state import check_room
         from stepgen.ir.errors import StepError
 
@@ -173,11 +179,15 @@ class Text:
             )
         if self.more:
             check_room(made.sizes.rows, len(given["ids"]), self.more, model.name)
-        for one in made.tokens(given):
-            count = len(next(iter(one.values())))
-            yield one, count
+        return self._tokens(made, made.tokens(given))
+
+    def _tokens(
+        self, made: Decoder, given: Iterable[dict[str, Any]]
+    ) -> Iterator[tuple[dict[str, Any], int]]:
+        for one in given:
+            yield one, len(next(iter(one.values())))
         for _ in range(self.more):
-            token = int(made.outputs[model.outputs[0]][-1].argmax())
+            token = int(made.outputs[made.model.outputs[0]][-1].argmax())
             self.generated.append(token)
             yield {"ids": [token]}, 1
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from itertools import accumulate, pairwise
 from typing import Any, Literal
 
 import numpy as np
@@ -261,12 +262,13 @@ class Decoder(Programs):
         Raises
         ------
         StepError
-            If they do not fit.
+            If they do not fit, before the first run.
         """
         arrays = {name: self.model.taken(name, inputs[name]) for name in inputs}
         count = len(fed(self.model, inputs)[next(iter(inputs))])
         check_room(self.sizes.rows, self.rows, count, self.model.name)
-        n = 0
-        for size in self.pieces(self.rows, count):
-            yield {name: array[n : n + size] for name, array in arrays.items()}
-            n += size
+        ends = accumulate(self.pieces(self.rows, count), initial=0)
+        return (
+            {name: array[begin:end] for name, array in arrays.items()}
+            for begin, end in pairwise(ends)
+        )
