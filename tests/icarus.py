@@ -20,17 +20,17 @@ SIMULATORS = [
 
 
 def without_reset(module: str, register: str) -> Callable[[str], str]:
-    """Take the reset of a register in the first module of a kind."""
+    """Take the reset of a register in the first module of a kind that has it."""
 
     def change(text: str) -> str:
-        head = re.search(rf"^module \\?\S*{module} *\(", text, re.MULTILINE)
-        assert head
-        end = text.index("endmodule", head.start())
-        body = text[head.start() : end]
-        (next_state,) = re.findall(rf"^    {register} <= (\S+) ;$", body, re.MULTILINE)
-        wire = re.escape(f"assign {next_state}  = ")
-        body, count = re.subn(rf"({wire})rst \? \S+ : ", r"\1", body)
-        assert count == 1
-        return text[: head.start()] + body + text[end:]
+        for head in re.finditer(rf"^module \\?\S*{module} *\(", text, re.MULTILINE):
+            end = text.index("endmodule", head.start())
+            body = text[head.start() : end]
+            if found := re.search(rf"^    {register} <= (\S+) ;$", body, re.MULTILINE):
+                wire = re.escape(f"assign {found[1]}  = ")
+                body, count = re.subn(rf"({wire})rst \? \S+ : ", r"\1", body)
+                assert count == 1
+                return text[: head.start()] + body + text[end:]
+        raise AssertionError(f"no {module} has a register {register}")
 
     return change
