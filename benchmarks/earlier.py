@@ -13,7 +13,7 @@ from .report_pages import compiled, used
 from .table import Table, git
 
 ROOT = Path(__file__).parents[1]
-PAIRS = 5
+PAIRS = 3
 PAGES = "stepgen/cli/report.py"
 """What the first commit with pages of runs has added."""
 
