@@ -57,7 +57,7 @@ def as_lengths(array: npt.NDArray[np.generic], otherwise: str) -> Lengths:
 
 
 def given(**traces: Any) -> dict[str, npt.NDArray[np.int64]]:
-    """Routing and lengths by name, from files or arrays; those that are None are left out.
+    """Routing and lengths by name, from files or arrays, without those that are None.
 
     Raises
     ------

@@ -78,8 +78,8 @@ def contents(module: Mapping[str, Any]) -> Counter[str]:
         else:
             _logic(found, kind, ports)
     for name, memory in memories.items():
-        told = module["memories"][name.removeprefix("\\")]["attributes"]
-        _memory(found, memory, free="ram_style" not in told)
+        attributes = module["memories"][name.removeprefix("\\")]["attributes"]
+        _memory(found, memory, free="ram_style" not in attributes)
     return found
 
 
