@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -146,6 +147,12 @@ def draw_lengths(
             f"{batch} lengths within 1 and {most} can't have the mean {mean:g} and the standard "
             f"deviation {stdev:g}"
         )
+    return _drawn_lengths(batch, mean, stdev, most, seed).copy()
+
+
+@cache
+def _drawn_lengths(batch: int, mean: float, stdev: float, most: int, seed: int) -> Lengths:
+    """Figures and searches draw the same batch for many of their points."""
     normal = np.random.default_rng(seed).standard_normal(batch)
     low, high = 0.0, 64.0
     for _ in range(_STEPS):

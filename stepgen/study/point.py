@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -109,7 +109,7 @@ class Point:
     @property
     def key(self) -> str:
         """Hexadecimal hash of everything that determines the result; not of the view's name."""
-        data = asdict(self)
+        data = asdict(replace(self, traces={}))  # traces are long, and `asdict` copies them
         del data["view"]
         data["traces"] = {name: trace.values for name, trace in self.traces.items()}
         return digest(json.dumps(data, sort_keys=True))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+from functools import cache
 
 import numpy as np
 import pytest
@@ -29,47 +30,50 @@ SMALL = Traces(small=True)
 
 
 @pytest.fixture(scope="module")
-def outcomes(tmp_path_factory):
-    """The small figures of tiles and regions, evaluated once."""
+def results(tmp_path_factory):
+    """Small figures by name: the outcome and the results of its view, evaluated once."""
     folder = tmp_path_factory.mktemp("circuits")
+
+    @cache
+    def made(name):
+        (outcome,) = study.run([figures()[name]], SMALL, folder / "out", evaluate=evaluate)
+        ((view, results),) = outcome.results.items()
+        assert view == CIRCUIT
+        return outcome, results
+
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("STEPGEN_CACHE", str(folder / "cache"))
-        wanted = [figures()[name] for name in ("rtl-tiles", "rtl-regions")]
-        made = study.run(wanted, SMALL, folder / "out", evaluate=evaluate)
-    return {outcome.figure.name: outcome for outcome in made}
+        yield made
+
+
+@pytest.mark.parametrize("name", some_slow(["rtl-regions", "rtl-tiles"], 1))
+def test_a_figure_on_circuits_has_its_files(results, name):
+    outcome, found = results(name)
+    assert all(r["cycles"] > 0 and r["onchip_bits"] > 0 for r in found)
+    with outcome.files["csv"].open() as file:
+        rows = list(csv.DictReader(file))
+    assert [int(row["cycles"]) for row in rows] == [r["cycles"] for r in found]
+    assert outcome.files["png"].read_bytes().startswith(b"\x89PNG")
 
 
 @pytest.mark.slow
-def test_a_figure_on_circuits_has_one_view_with_its_files(outcomes):
-    for outcome in outcomes.values():
-        ((view, results),) = outcome.results.items()
-        assert view == CIRCUIT
-        assert all(r["cycles"] > 0 and r["onchip_bits"] > 0 for r in results)
-        with outcome.files["csv"].open() as file:
-            rows = list(csv.DictReader(file))
-        assert [int(row["cycles"]) for row in rows] == [r["cycles"] for r in results]
-        assert outcome.files["png"].read_bytes().startswith(b"\x89PNG")
-
-
-def test_dynamic_tiles_read_least_and_need_no_other_multipliers(outcomes):
-    (results,) = outcomes["rtl-tiles"].results.values()
-    for layer in {r["layer"] for r in results}:
-        own = [r for r in results if r["layer"] == layer]
+def test_dynamic_tiles_read_least_and_need_no_other_multipliers(results):
+    _, found = results("rtl-tiles")
+    for layer in {r["layer"] for r in found}:
+        own = [r for r in found if r["layer"] == layer]
         assert len({r["multipliers"] for r in own}) == 1
         least = min(r["traffic"] for r in own)
         assert {r["traffic"] for r in own if r["tiles"] == "dynamic"} == {least}
 
 
-def test_multipliers_fall_with_the_regions_and_their_use_is_a_share(outcomes):
-    (results,) = outcomes["rtl-regions"].results.values()
-    for r in results:
+def test_multipliers_fall_with_the_regions_and_their_use_is_a_share(results):
+    for r in results("rtl-regions")[1]:
         assert 0 < r["matrix_utilization"] <= 1
         assert r["multipliers"] == r["regions"] * r["lanes"] ** 2
 
 
-def test_numbers_are_those_of_the_circuit(outcomes):
-    (results,) = outcomes["rtl-regions"].results.values()
-    one = results[1]
+def test_numbers_are_those_of_the_circuit(results):
+    one = results("rtl-regions")[1][1]
     graph, inputs = build(one.row.point)
     run = Experiment(graph, inputs)
     assert one["cycles"] == run.prediction.cycles

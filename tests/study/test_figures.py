@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import csv
+from functools import cache
 from itertools import combinations
 
 import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure as Picture
 from rich.console import Console
+from seeds import others_slow
 
 from stepgen.cli.app import execute
 from stepgen.ir.errors import StepError
@@ -26,14 +28,22 @@ ON_CIRCUITS = ["rtl-attention", "rtl-decoder", "rtl-regions", "rtl-tiles"]
 SMALL = Traces(small=True)
 
 
+QUICK = ["8", "12", "15", "19"]
+
+
 @pytest.fixture(scope="module")
-def outcomes(tmp_path_factory):
-    """All figures from small inputs, evaluated once."""
+def outcome(tmp_path_factory):
+    """Figures by name, from small inputs, each evaluated once."""
     folder = tmp_path_factory.mktemp("study")
+
+    @cache
+    def made(name):
+        (outcome,) = study.run([figures()[name]], SMALL, folder / "out", evaluate=evaluate)
+        return outcome
+
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("STEPGEN_CACHE", str(folder / "cache"))
-        made = study.run(study.chosen("all"), SMALL, folder / "out", evaluate=evaluate)
-    return {outcome.figure.name: outcome for outcome in made}
+        yield made
 
 
 def numbers_of(outcome):
@@ -46,9 +56,9 @@ def test_all_figures_are_there_in_order():
     assert [f.name for f in study.chosen("rtl")] == ON_CIRCUITS
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_a_figure_has_files_and_sound_numbers(outcomes, name):
-    outcome = outcomes[name]
+@pytest.mark.parametrize("name", others_slow(NAMES, QUICK))
+def test_a_figure_has_files_and_sound_numbers(outcome, name):
+    outcome = outcome(name)
     assert list(outcome.results) == list(VIEWS)
     for view, result in numbers_of(outcome):
         n = result.numbers
@@ -78,16 +88,16 @@ def test_the_fair_view_has_equal_machines_and_the_published_one_has_not():
     assert machines(PUBLISHED) == {("sda-published", 4096), ("sda-published", 6400)}
 
 
-@pytest.mark.parametrize("name", ["9", "10", "19", "20"])
-def test_dynamic_tiles_never_move_more_than_static_ones(outcomes, name):
-    for view, results in outcomes[name].results.items():
+@pytest.mark.parametrize("name", others_slow(["9", "10", "19", "20"], QUICK))
+def test_dynamic_tiles_never_move_more_than_static_ones(outcome, name):
+    for view, results in outcome(name).results.items():
         for model in {r["model"] for r in results}:
             own = {r["tile"]: r["traffic"] for r in results if r["model"] == model}
             assert own["dynamic"] == min(own.values()), view
 
 
-def test_sharing_regions_moves_the_same_bytes_with_less_compute(outcomes):
-    results = outcomes["12"].results[FAIR]
+def test_sharing_regions_moves_the_same_bytes_with_less_compute(outcome):
+    results = outcome("12").results[FAIR]
     for tiling in ("static", "dynamic"):
         own = [r for r in results if r["tiling"] == tiling]
         assert len({r["traffic"] for r in own}) == 1
@@ -96,8 +106,8 @@ def test_sharing_regions_moves_the_same_bytes_with_less_compute(outcomes):
         assert len(set(compute)) == len(own)
 
 
-def test_small_programs_do_not_fill_a_published_region_more_than_its_share(outcomes):
-    for result in outcomes["15"].results[PUBLISHED]:
+def test_small_programs_do_not_fill_a_published_region_more_than_its_share(outcome):
+    for result in outcome("15").results[PUBLISHED]:
         if result["schedule"] == "coarse":
             assert result.row.point.transforms[0].options["per_region"] == 16
 

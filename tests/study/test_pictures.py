@@ -2,25 +2,34 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.collections import PathCollection
+from seeds import others_slow
 
 from stepgen.study.figures import figures
 from stepgen.study.point import DRAWN, PUBLISHED
 from stepgen.study.report import SETTINGS, picture
 
 NAMES = list(figures())
+QUICK = ["8", "9", "14", "rtl-regions", "streamtensor"]
+SOME = others_slow(NAMES, QUICK)
 
 
 @pytest.fixture(scope="module")
-def pictures(faked):
-    """The pictures of all figures, laid out, with the results that they show."""
-    made = {}
-    for figure, results in faked:
+def laid_out(faked):
+    """Figures by name: the picture, laid out, the figure, and the results that it shows."""
+    known = {figure.name: (figure, results) for figure, results in faked}
+
+    @cache
+    def made(name):
+        figure, results = known[name]
         drawn = picture(figure, results)
         FigureCanvasAgg(drawn).draw()
-        made[figure.name] = (drawn, figure, results)
+        return drawn, figure, results
+
     return made
 
 
@@ -29,9 +38,9 @@ def parts(drawn):
     return drawn.subfigs
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_a_title_says_what_is_shown_and_fits(pictures, name):
-    drawn, figure, _ = pictures[name]
+@pytest.mark.parametrize("name", SOME)
+def test_a_title_says_what_is_shown_and_fits(laid_out, name):
+    drawn, figure, _ = laid_out(name)
     for part, view in zip(parts(drawn), figure.views, strict=True):
         first, second = part._suptitle.get_text().split("\n")
         assert first.endswith(figure.title)
@@ -42,25 +51,25 @@ def test_a_title_says_what_is_shown_and_fits(pictures, name):
             assert box.x1 <= drawn.bbox.x1
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_numbers_of_an_axis_need_no_power_of_ten_beside_it(pictures, name):
-    for axes in pictures[name][0].axes:
+@pytest.mark.parametrize("name", SOME)
+def test_numbers_of_an_axis_need_no_power_of_ten_beside_it(laid_out, name):
+    for axes in laid_out(name)[0].axes:
         for axis in (axes.xaxis, axes.yaxis):
             assert axis.get_offset_text().get_text() == ""
             ticks = [text.get_text() for text in axis.get_ticklabels()]
             assert not [t for t in ticks if t.replace(".", "").isdigit() and float(t) > 2100]
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_a_panel_has_one_axis_of_values(pictures, name):
-    places = [tuple(axes.get_position().bounds) for axes in pictures[name][0].axes]
+@pytest.mark.parametrize("name", SOME)
+def test_a_panel_has_one_axis_of_values(laid_out, name):
+    places = [tuple(axes.get_position().bounds) for axes in laid_out(name)[0].axes]
     assert len(set(places)) == len(places)
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_bars_begin_where_their_axis_does(pictures, name):
+@pytest.mark.parametrize("name", SOME)
+def test_bars_begin_where_their_axis_does(laid_out, name):
     """At 0, or at 1 on a logarithmic axis of ratios, down from there where they are smaller."""
-    for axes in pictures[name][0].axes:
+    for axes in laid_out(name)[0].axes:
         ratios = axes.get_yscale() == "log"
         assert {bar.get_y() for bar in axes.patches} <= {1 if ratios else 0}
         low, high = axes.get_ylim()
@@ -71,9 +80,9 @@ def test_bars_begin_where_their_axis_does(pictures, name):
             assert max(ends) <= high
 
 
-@pytest.mark.parametrize("name", ["14", "21"])
-def test_batches_that_are_drawn_look_so(pictures, name):
-    drawn, _, results = pictures[name]
+@pytest.mark.parametrize("name", others_slow(["14", "21"], QUICK))
+def test_batches_that_are_drawn_look_so(laid_out, name):
+    drawn, _, results = laid_out(name)
     assert {r.row.point.origin for r in results[PUBLISHED]} == {DRAWN}
     for part in parts(drawn):
         bars = [bar for axes in part.axes for bar in axes.patches]
@@ -83,17 +92,17 @@ def test_batches_that_are_drawn_look_so(pictures, name):
         assert all(text.endswith(", with drawn batches") for text in told)
 
 
-def test_points_of_figure_8_tell_their_inner_tiles(pictures):
-    drawn, _, results = pictures["8"]
+def test_points_of_figure_8_tell_their_inner_tiles(laid_out):
+    drawn, _, results = laid_out("8")
     for part in parts(drawn):
         (axes,) = part.axes
         texts = [text.get_text() for text in axes.texts]
         assert texts == [str(r["inner tile"]) for r in results[PUBLISHED]]
 
 
-@pytest.mark.parametrize("name", ["9", "10"])
-def test_every_published_point_has_its_ring(pictures, name):
-    drawn, _, results = pictures[name]
+@pytest.mark.parametrize("name", others_slow(["9", "10"], QUICK))
+def test_every_published_point_has_its_ring(laid_out, name):
+    drawn, _, results = laid_out(name)
     known = [r for r in results[PUBLISHED] if {"cycles", "memory_allocated"} <= r.row.known.keys()]
     wanted = [r for r in known if r.row.point.origin != DRAWN]
     assert (len(wanted) == 6) == (name == "10")
