@@ -17,6 +17,7 @@ import fake_tools
 import numpy as np
 import pytest
 from build_flows import FuseSoC
+from seeds import slow
 
 import stepgen
 from stepgen.cli.app import execute
@@ -94,7 +95,7 @@ SLOW = (
 LONG = re.compile(
     r"(test|deploy|build|synth|fuzz|quantize|figure (8 --out|streamtensor)|machine sda-hbm2|"
     r"(run|show|time) (both|narrow|small).stepgen|time models:llama|verilog moe|"
-    r"(show|time) build/moe|show models:gpt2 --compiled --set tile_rows=16|"
+    r"(show|time) (build/moe|perceptron .*--lanes)|show models:gpt2 --compiled --set tile_rows=16|"
     r"time moe .*tiling=static --scenarios|(compare|report) moe (?!.*--no-luts).*) "
 )
 """Commands that take long; slow tests alone run them."""
@@ -132,7 +133,7 @@ def test_all_commands_of_a_page(page, folder, capsys, monkeypatch, tmp_path_fact
     run_page(page, folder, capsys, built=True)
 
 
-@pytest.mark.parametrize("page", ["python.md", "settings.md", "transforms.md"])
+@pytest.mark.parametrize("page", [slow("python.md"), "settings.md", "transforms.md"])
 def test_python_of_a_page(page, folder, capsys, monkeypatch):
     """Its blocks run one after the other, and print what is written behind ``print``."""
     monkeypatch.syspath_prepend(folder)

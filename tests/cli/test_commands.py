@@ -282,6 +282,7 @@ def test_verilog(stepgen, here):
     assert sorted(p.name for p in (here / "out/deep").iterdir()) == sorted(files.values())
 
 
+@pytest.mark.slow
 def test_test(stepgen, here):
     options = "--driver cpp --counters units --waveform --stall all=0.2"
     said = stepgen(f"test p.py:layer {options} -o t --json")

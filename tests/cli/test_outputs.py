@@ -11,6 +11,7 @@ from pathlib import Path
 import fake_tools
 import numpy as np
 import pytest
+from seeds import slow
 
 from stepgen.cli.app import app
 from stepgen.cli.outputs import Output
@@ -208,7 +209,9 @@ def test_a_folder_of_results_keeps_what_is_no_result(stepgen, here, device, name
 
 
 @pytest.mark.parametrize(
-    "key", [key for key in (*FILES, *FOLDERS) if key[0] != "talk"], ids=" ".join
+    "key",
+    [slow((key,)) if key[0] == "deploy" else key for key in (*FILES, *FOLDERS) if key[0] != "talk"],
+    ids=" ".join,
 )
 def test_an_error_in_a_folder_without_write_permission_names_the_given_path(
     stepgen, here, key

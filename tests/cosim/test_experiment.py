@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from programs import example
+from seeds import slow
 
 import stepgen as sg
 from stepgen.compile.cost import on_chip_bits
@@ -60,9 +61,9 @@ def plain(inputs: dict, hidden: int) -> np.ndarray:
 @pytest.mark.parametrize(
     ("tiling", "driver"),
     [
-        ("dynamic", "cocotb"),
         ("dynamic", "cpp"),
-        pytest.param("static", "cpp", marks=pytest.mark.slow),
+        slow(("dynamic", "cocotb")),
+        slow(("static", "cpp")),
     ],
 )
 def test_reference_model_and_rtl_agree(tiling, driver, tmp_path):
@@ -77,9 +78,7 @@ def test_reference_model_and_rtl_agree(tiling, driver, tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("lanes", "bits"), [(8, 128), pytest.param(16, 32, marks=pytest.mark.slow)]
-)
+@pytest.mark.parametrize(("lanes", "bits"), [(8, 128), slow((16, 32))])
 def test_wider_matrix_units(lanes, bits, tmp_path):
     """A bus word wider than a beat of int8, and one that is narrower."""
     program = example("moe").moe(tokens=5, experts=2, top=1, width=16, hidden=32, columns=16)
