@@ -53,13 +53,9 @@ fuzz: $(VENV)/.ready
 		for case in $(FUZZ)/crashers/$(SEED)-*.json; do echo "$$case:"; cat "$$case"; done; \
 		exit $$status; }
 
-MODELS := from stepgen.hw.design.params import UnitParams as U; from stepgen.hw.units import load_all; load_all(); [kind.module('model') for kind in U.kinds.values()]
-
-# What a first use compiles: the functions of the cycle models.
+# The cycle models and the timing on tiles, so that no run is interpreted.
 compiled: $(VENV)/.ready
-	@cd $(ROOT) && $(BIN)/python -c "$(MODELS)"
-	@cd $(ROOT) && $(BIN)/stepgen time moe > /dev/null
-	@cd $(ROOT) && for m in sda sda-published; do $(BIN)/stepgen simulate moe --machine $$m > /dev/null; done
+	@cd $(ROOT) && $(BIN)/python -m stepgen.timing
 
 lint: $(VENV)/.ready
 	cd $(ROOT) && $(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/mypy

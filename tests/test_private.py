@@ -274,7 +274,7 @@ def test_numba_tells_what_it_compiles(monkeypatch: pytest.MonkeyPatch) -> None:
     from numba.core import event
 
     counts: list[int] = []
-    listener = compiled._Listener()
+    listener = compiled.listener()
     monkeypatch.setattr(compiled, "watcher", lambda: type("W", (), {"compiles": counts.append}))
     event.register("numba:compile", listener)
     try:

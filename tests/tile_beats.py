@@ -17,6 +17,7 @@ from stepgen.semantics.inputs import to_tokens
 from stepgen.semantics.tokens import Token
 from stepgen.timing import kernel as k
 from stepgen.timing.deadlock import explain
+from stepgen.timing.stepping import interpreted
 from stepgen.timing.tiles import engine
 from stepgen.timing.tiles.actor import SPAN_LENGTH_BITS, cols_of, rows_of
 from stepgen.timing.tiles.buffers import BUFFER, ELEMENT
@@ -63,7 +64,7 @@ class Recorded:
         M[k.ARENA], M[k.ARENA_END] = len(M), len(M) + ARENA
         M = np.concatenate([M, np.zeros(ARENA, dtype=np.int64)])
         log = int(M[k.LOG])
-        why, cycle = k.run(self.program.step_table(), M, 0, 1 << 40, 1 << 40)
+        why, cycle = interpreted(self.program.steps, M, 0, 1 << 40, 1 << 40)
         if why == k.QUIET:
             raise explain(self.program, M, cycle)
         assert why == k.FINISHED
@@ -77,7 +78,7 @@ class Recorded:
         M, c = self.M, self.program._sources[stream.node.name, stream.port]
         count = int(M[c + k.PUSHED])
         assert count <= RECORD
-        return [self._beat(int(M[k.slot.py_func(M, c, i) + 2]), stream.dtype) for i in range(count)]
+        return [self._beat(int(M[k.slot(M, c, i) + 2]), stream.dtype) for i in range(count)]
 
     def _beat(self, beat: int, dtype: DataType) -> Beat:
         kind, aux = beat & 3, beat >> k.AUX_SHIFT
@@ -96,7 +97,7 @@ class Recorded:
             return aux
         if dtype.element == sg.address:
             return [aux >> SPAN_LENGTH_BITS, aux & 0xFFFFF] if dtype.cols == 2 else [aux]
-        return rows_of.py_func(aux), cols_of.py_func(aux)
+        return rows_of(aux), cols_of(aux)
 
     def _chain(self, buffer: int) -> Iterator[int]:
         at = int(self.M[buffer + BUFFER.start])

@@ -149,7 +149,7 @@ def taken(case: Case, cycles: int) -> set[str]:
     """
     experiment = case.experiment()
     layout = DesignLayout(experiment.design, experiment.known, case.stalls, case.memory, case.early)
-    with _interpreted(), _traced() as arcs:
+    with _traced() as arcs:
         last = _run(layout)
     if last != cycles:
         raise RuntimeError(f"compiled the run has {cycles} cycles, interpreted {last}")
@@ -169,29 +169,11 @@ def taken(case: Case, cycles: int) -> set[str]:
 def _run(layout: Layout) -> int:
     """Run a layout; the number of its cycles."""
     state: Any = layout.build().tolist()
-    steps = tuple(step.py_func for step in layout.step_table())  # type: ignore[attr-defined]
     log, trace, t, why = state[k.LOG], state[k.TRACE], 0, k.PAUSED
     while why in (k.PAUSED, k.LOG_FULL):
         state[k.LOG], state[k.TRACE] = log, trace
-        why, t = k.run.py_func(steps, state, t, MAX_CYCLES + 1 - layout.control, 1 << 30)
+        why, t = k.run(layout.steps, state, t, MAX_CYCLES + 1 - layout.control, 1 << 30)
     return t - k.CONTROL_CYCLES + 1 + layout.control
-
-
-@contextmanager
-def _interpreted() -> Iterator[None]:
-    """Within the block, functions of the models and of the engine are those of Python."""
-    changed: list[tuple[ModuleType, str, Any]] = []
-    for module in (k, *models().values()):
-        for name, value in list(vars(module).items()):
-            if hasattr(value, "py_func"):
-                changed.append((module, name, value))
-                if value is not k.run:
-                    setattr(module, name, value.py_func)
-    try:
-        yield
-    finally:
-        for module, name, value in changed:
-            setattr(module, name, value)
 
 
 @contextmanager

@@ -12,27 +12,26 @@ import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from numba.extending import register_jitable
-
 from .arguments import take_fields
 from .errors import StepError
+from .helper import helper
 
 MASK = 0xFFFFFFFF
 MEMORY_CHANNELS = ("mem.ar", "mem.r", "mem.aw", "mem.w", "mem.b")
 """Names of the five channels of the off-chip memory."""
 
 
-@register_jitable
+@helper
 def mix(x: int) -> int:
-    """Scramble 32 bits (the finalizer of MurmurHash3); also callable from numba code."""
+    """Scramble 32 bits (the finalizer of MurmurHash3); also callable from compiled code."""
     x = ((x ^ (x >> 16)) * 0x85EBCA6B) & MASK
     x = ((x ^ (x >> 13)) * 0xC2B2AE35) & MASK
     return x ^ (x >> 16)
 
 
-@register_jitable
+@helper
 def stalled(key: int, threshold: int, cycle: int) -> bool:
-    """Whether a channel stalls in a cycle; also callable from numba code.
+    """Whether a channel stalls in a cycle; also callable from compiled code.
 
     Parameters
     ----------

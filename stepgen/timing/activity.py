@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-import numba as nb
 import numpy as np
 import numpy.typing as npt
 
@@ -89,23 +88,11 @@ def spent(M: Cycles, actor: int, cycles: int) -> Cycles:
     return counts
 
 
-@nb.njit(cache=True)
-def _sorted(entries: Cycles, count: int) -> tuple[Cycles, Cycles]:
-    """Log entries by key, in order of time within a key; and where each key's entries end."""
-    ends = np.zeros(count + 1, dtype=np.int64)
-    for entry in entries:
-        ends[(entry & KEY) + 1] += 1
-    ends = np.cumsum(ends)
-    places = ends[:-1].copy()
-    result = np.empty_like(entries)
-    for entry in entries:
-        key = entry & KEY
-        result[places[key]] = entry >> k.KEY_BITS
-        places[key] += 1
-    return result, ends[1:]
-
-
 def split(entries: Cycles, count: int) -> list[Cycles]:
     """Cycles of log entries by key; keys are in the low bits and below `count`."""
-    cycles, ends = _sorted(entries, count)
-    return np.split(cycles, ends[:-1])
+    keys = entries & KEY
+    if count <= 1 << 16:
+        keys = keys.astype(np.uint16)  # sorted by radix, much faster
+    order = np.argsort(keys, kind="stable")
+    ends = np.cumsum(np.bincount(keys, minlength=count))
+    return np.split(entries[order] >> k.KEY_BITS, ends[:-1])

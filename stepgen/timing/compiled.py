@@ -1,74 +1,230 @@
-"""Cache of the code that numba compiles, one folder per version of the sources.
+"""Compiled code of the engine and of step functions, by numba, in a cache.
+
+Step functions are plain Python. A process of its own compiles those that runs need, so that nobody
+waits: until it is done they are interpreted (see `stepgen.timing.stepping`).
 
 Numba only checks the time stamp of a function's own file. Constants and inlined functions of other
-files are compiled in, so after a change there stale code would run on new records.
+files are compiled in, so after a change there stale code would run on new records. The cache
+therefore has a folder for each version of the sources.
 """
 
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import hashlib
+import importlib
 import os
+import re
 import shutil
+import subprocess
+import sys
 import time
 import warnings
+from collections.abc import Callable, Iterable
+from functools import cache
 from pathlib import Path
+from types import FunctionType, ModuleType
+from typing import Any
 
-import numba
-from numba.core import event
-from numba.core.errors import NumbaExperimentalFeatureWarning
+import numpy as np
+import platformdirs
 
+from ..ir.errors import StepError
+from ..ir.helper import new_helpers
 from .watch import watcher
 
+Function = Callable[..., Any]
+
+ROOT = Path(__file__).resolve().parents[1]
 KEPT = 3
 """Versions of the sources whose compiled code is kept."""
 IN_USE = 3600.0
 """Seconds for which another process may still use the code of another version."""
 
+_known: dict[Function, Function] = {}
+"""Compiled code of functions in this process."""
+_child: subprocess.Popen[bytes] | None = None
 
-def use_cache_folder() -> None:
-    """Set numba's cache folder: beside the sources, one for each version of them.
 
-    If the sources are read-only they don't change, and numba's default folder is used.
+def turned_off() -> bool:
+    """Whether the user has turned off the compiler: all runs are interpreted."""
+    return os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0")
+
+
+def step(function: Function) -> Function:
+    """A step function, compiled to the type that all step functions have.
+
+    Raises
+    ------
+    StepError
+        If it does something that steps can't; the message names the line.
     """
-    here = Path(__file__).resolve().parent
-    if not os.access(here, os.W_OK) or os.environ.get("NUMBA_CACHE_DIR"):
-        return
-    units = here.parent / "hw" / "units"
-    sources = [*here.rglob("*.py"), *units.rglob("model.py"), *units.rglob("params.py")]
-    sources += [here.parent / "ir" / name for name in ("stalls.py", "wire.py")]
-    texts = (path.read_bytes() for path in sorted(sources))
-    state = hashlib.sha256(b"\0".join(texts)).hexdigest()[:16]
-    folder = here / "__pycache__" / f"compiled-{state}"
-    if not folder.is_dir():
-        folder.mkdir(parents=True, exist_ok=True)
-        _drop_old(folder.parent)
-    os.utime(folder)
-    numba.config.CACHE_DIR = str(folder)  # type: ignore[attr-defined]
+    if function not in _known:
+        _known[function] = _compile_step(function)
+        _note(function)
+    return _known[function]
 
 
-class _Listener(event.Listener):
-    """Counts compiled functions, i.e. those that were not cached, and the ones that they call."""
-
-    def __init__(self) -> None:
-        self.count = 0
-
-    def on_start(self, event: event.Event) -> None:
-        watcher().compiles(self.count)
-
-    def on_end(self, event: event.Event) -> None:
-        self.count += 1
-        watcher().compiles(self.count)
+def engine(run: Function) -> Function:
+    """The kernel's loop, compiled for step functions that `step` has compiled."""
+    if run not in _known:
+        _known[run] = _numba().njit(cache=True)(run)
+    return _known[run]
 
 
-def report_progress() -> None:
-    """From now on, report to watchers when something is compiled."""
-    event.register("numba:compile", _Listener())  # type: ignore[no-untyped-call]
+def plain(function: Function) -> Function:
+    """Any other function, compiled for the arguments that it gets."""
+    if function not in _known:
+        _known[function] = _numba().njit(cache=True)(function)
+    return _known[function]
+
+
+def available(functions: Iterable[Function]) -> bool:
+    """Whether functions have been compiled, in this process or in the cache.
+
+    If not, a process in the background begins to compile them, these first. If it can't, or
+    ``STEPGEN_BACKGROUND`` is 0, they count as available, and the caller will wait for them.
+    """
+    global _child
+    missing = [function for function in functions if function not in _known]
+    if missing:
+        made = _made()
+        missing = [function for function in missing if _name(function) not in made]
+    if not missing or os.environ.get("STEPGEN_BACKGROUND") == "0":
+        return True
+    if _child is not None and _child.poll() is not None:
+        return True
+    if _child is None:
+        try:
+            _child = _begin([_name(function) for function in missing])
+        except OSError:
+            return True
+    return False
+
+
+def compile_all(names: Iterable[str]) -> None:
+    """Compile functions, given as ``module:function``, and then those of all units and operators.
+
+    Their code is in the cache afterwards.
+    """
+    from . import kernel
+    from .layout import STEPS
+
+    run: Function = kernel.run
+    first = [*map(_found, names), run]
+    for name in _modules():
+        importlib.import_module(name)
+    for function in [*first, *kernel.known_steps]:
+        if function is not run:
+            step(function)
+        elif run not in _known:  # Any step will do, since all have one type.
+            codes = (step(kernel.known_steps[0]),) * STEPS
+            engine(run)(codes, np.zeros(kernel.HEADER, np.int64), 0, 0, 0)
+            _note(run)
+
+
+def _compile_step(function: Function) -> Function:
+    numba = _numba()
+    array = numba.types.Array(numba.types.int64, 1, "C")
+    signature = numba.types.int64(array, numba.types.int64, numba.types.int64)
+    compiled: Function
+    try:
+        compiled = numba.njit(signature, cache=True)(function)
+    except ModuleNotFoundError:
+        # The cache goes by the name of the module, and a user's file has several.
+        compiled = numba.njit(signature)(function)
+    except numba.core.errors.TypingError as error:
+        raise _refused(function, str(error)) from None
+    return compiled
+
+
+def _refused(function: Function, said: str) -> StepError:
+    """The first cause that numba names, at the line that it shows."""
+    assert isinstance(function, FunctionType)
+    code = function.__code__
+    file = Path(code.co_filename).name
+    lines = re.findall(rf'File "[^"]*{re.escape(file)}", line (\d+):', said)
+    cause = next(
+        (line for line in said.splitlines() if line and not line.startswith("Failed in ")), said
+    )
+    if "none to int64" in cause:
+        cause = "it must return on every path: a wait, or acted(M, t)"
+    where = lines[-1] if lines else code.co_firstlineno
+    return StepError(f"the step function {function.__name__} at {file}:{where}: {cause}")
+
+
+def _numba() -> ModuleType:
+    """Numba, set up, with all helpers that exist by now."""
+    numba = set_up()
+    from numba.extending import register_jitable
+
+    # LLVM inlines helpers after compiling them once; ``inline="always"`` would have numba compile
+    # them again in each caller.
+    inlined: Function = register_jitable(forceinline=True)
+    while new_helpers:
+        inlined(new_helpers.pop())
+    return numba
+
+
+@cache
+def set_up() -> ModuleType:
+    import numba
+    from numba.core import event
+
+    event.register("numba:compile", listener())  # type: ignore[no-untyped-call]
+    allow_first_class_functions()
+    numba.config.CACHE_DIR = str(_folder())  # type: ignore[attr-defined]
+    return numba
+
+
+def listener() -> Any:
+    """What reports to watchers when something is compiled."""
+    from numba.core import event
+
+    class Listener(event.Listener):
+        """Counts compiled functions, i.e. those not in the cache, and the ones they call."""
+
+        count = 0
+
+        def on_start(self, event: event.Event) -> None:
+            watcher().compiles(self.count)
+
+        def on_end(self, event: event.Event) -> None:
+            self.count += 1
+            watcher().compiles(self.count)
+
+    return Listener()
 
 
 def allow_first_class_functions() -> None:
     """Kernels call step functions that they are given, which numba calls experimental."""
+    from numba.core.errors import NumbaExperimentalFeatureWarning
+
     warnings.filterwarnings("ignore", category=NumbaExperimentalFeatureWarning)
+
+
+@cache
+def _folder() -> Path:
+    """The folder of the compiled code of this version of the sources."""
+    own = os.environ.get("NUMBA_CACHE_DIR")
+    beside = ROOT / "timing" / "__pycache__"
+    if own:
+        parent = Path(own)
+    elif os.access(ROOT / "timing", os.W_OK):
+        parent = beside
+    else:
+        parent = platformdirs.user_cache_path("stepgen", appauthor=False) / "compiled"
+    sources = [*ROOT.glob("timing/**/*.py"), ROOT / "ir/stalls.py", ROOT / "ir/wire.py"]
+    sources += [path for name in ("model", "params") for path in ROOT.glob(f"hw/units/*/{name}.py")]
+    texts = (path.read_bytes() for path in sorted(sources))
+    state = hashlib.sha256(b"\0".join(texts)).hexdigest()[:16]
+    folder = parent / f"compiled-{state}"
+    if not folder.is_dir():
+        folder.mkdir(parents=True, exist_ok=True)
+        _drop_old(parent)
+    os.utime(folder)
+    return folder
 
 
 def _drop_old(parent: Path) -> None:
@@ -81,3 +237,53 @@ def _drop_old(parent: Path) -> None:
     for old in sorted(used, key=used.__getitem__)[:-KEPT]:
         if used[old] < time.time() - IN_USE:
             shutil.rmtree(old, ignore_errors=True)
+
+
+def _name(function: Function) -> str:
+    return f"{function.__module__}:{function.__qualname__}"
+
+
+def _found(name: str) -> Function:
+    module, _, function = name.partition(":")
+    found: Function = getattr(importlib.import_module(module), function)
+    return found
+
+
+def _note(function: Function) -> None:
+    """Note in the cache that a function of stepgen's own has been compiled."""
+    if function.__module__.startswith("stepgen."):
+        with contextlib.suppress(OSError), (_folder() / "made").open("a") as file:
+            file.write(f"{_name(function)}\n")
+
+
+def _made() -> set[str]:
+    """Names of the functions whose compiled code is in the cache."""
+    with contextlib.suppress(OSError):
+        return set((_folder() / "made").read_text().split())
+    return set()
+
+
+def _modules() -> list[str]:
+    """Names of the modules that have step functions."""
+    paths = [*ROOT.glob("hw/units/*/model.py"), *ROOT.glob("timing/**/[a-z]*.py")]
+    return [".".join(p.relative_to(ROOT.parent).with_suffix("").parts) for p in sorted(paths)]
+
+
+def _begin(names: list[str]) -> subprocess.Popen[bytes] | None:
+    """A process that compiles functions; None while another one does."""
+    with open(_folder() / "lock", "w") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return None
+        path = os.pathsep.join([str(ROOT.parent), *filter(None, [os.environ.get("PYTHONPATH")])])
+        # It inherits the lock, and outlives this process.
+        return subprocess.Popen(
+            [sys.executable, "-m", "stepgen.timing", "--background", *names],
+            env={**os.environ, "PYTHONPATH": path},
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            pass_fds=[lock.fileno()],
+            start_new_session=True,
+        )

@@ -1,4 +1,4 @@
-"""The loop around the compiled kernel, common to both engines.
+"""The loop around the kernel, common to both engines.
 
 The kernel runs in slices: between them Python handles Ctrl-C, reports progress, and empties logs.
 """
@@ -14,13 +14,11 @@ from . import kernel as k
 from .activity import Cycles
 from .endless import Endless
 from .layout import Layout
+from .stepping import advance
 from .watch import watcher
 
 MAX_CYCLES = 1 << 40
 """Default limit of the cycles of a run."""
-
-SLICE = 1 << 22
-"""Steps of actors, and cycles, between two returns to Python: short enough for Ctrl-C."""
 
 
 class TooLong(StepError):
@@ -92,12 +90,11 @@ def drive(layout: Layout, *, limit: int = MAX_CYCLES, arena: int = 0) -> Driven:
     if arena:
         M[k.ARENA], M[k.ARENA_END] = len(M), len(M) + arena
         M = np.concatenate([M, np.zeros(arena, dtype=np.int64)])
-    steps = layout.step_table()
     log, trace = int(M[k.LOG]), int(M[k.TRACE])
     logs, traces = [], []
     endless, t = Endless(layout), 0
     while True:
-        why, t = k.run(steps, M, t, last, SLICE)
+        why, t = advance(layout, M, t, last)
         watcher().ran(int(t))
         if why == k.PAUSED:
             endless.look(M, int(t))

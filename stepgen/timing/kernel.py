@@ -18,27 +18,17 @@ cycle r is free from ``r + 1`` on, exactly as in the registers of the hardware.
 
 from __future__ import annotations
 
-import re
 from collections import namedtuple
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from types import FunctionType
-from typing import Any, Protocol, TypeVar, cast
-
-import numba as nb
+from typing import Any, Protocol, cast
 
 from ..ir.defining import check_signature
 from ..ir.errors import StepError
+from ..ir.helper import helper as helper
 from ..ir.where import user_line
 from ..ir.wire import BARE, DONE, KIND_BITS, KIND_MASK
 from . import compiled
-
-compiled.use_cache_folder()
-compiled.report_progress()
-compiled.allow_first_class_functions()
-
-_ARRAY = nb.types.Array(nb.types.int64, 1, "C")
-STEP = nb.types.int64(_ARRAY, nb.types.int64, nb.types.int64)
 
 
 class Memory(Protocol):
@@ -50,46 +40,34 @@ class Memory(Protocol):
 
 
 Step = Callable[[Memory, int, int], int]
-F = TypeVar("F", bound=Callable[..., Any])
+
+
+known_steps: list[Step] = []
+"""All step functions of the modules that have been imported."""
 
 
 def step(function: Step) -> Step:
-    """Compile a step function to the type that all step functions have."""
-    compiled: Step
+    """Make a function the step function of actors.
+
+    Raises
+    ------
+    StepError
+        If it takes other arguments; if a user's own function does something that steps can't.
+    """
     if not isinstance(function, FunctionType):
         raise StepError(f"{function!r} at {user_line()} is no function: write @step above def")
     check_signature(function, f"the step function {function.__name__}", "M", "a", "t")
-    try:
-        compiled = nb.njit(STEP, cache=True)(function)
-    except ModuleNotFoundError:
-        # The cache goes by the name of the module, and a user's file has several.
-        compiled = nb.njit(STEP)(function)
-    except nb.core.errors.TypingError as error:
-        raise _refused(function, str(error)) from None
-    return compiled
+    function.is_step = True  # type: ignore[attr-defined]
+    if function.__module__.startswith("stepgen."):
+        known_steps.append(function)
+    elif not compiled.turned_off():
+        compiled.step(function)  # A mistake is an error where it is written.
+    return function
 
 
-def _refused(function: FunctionType, said: str) -> StepError:
-    """The first cause that numba names, at the line that it shows."""
-    code = function.__code__
-    file = Path(code.co_filename).name
-    lines = re.findall(rf'File "[^"]*{re.escape(file)}", line (\d+):', said)
-    cause = next(
-        (line for line in said.splitlines() if line and not line.startswith("Failed in ")), said
-    )
-    if "none to int64" in cause:
-        cause = "it must return on every path: a wait, or acted(M, t)"
-    where = lines[-1] if lines else code.co_firstlineno
-    return StepError(f"the step function {function.__name__} at {file}:{where}: {cause}")
-
-
-def helper(function: F) -> F:
-    """Compile a function that step functions call; it is inlined.
-
-    LLVM inlines it after compiling it once; ``inline="always"`` would have numba compile it again
-    in each caller.
-    """
-    return cast(F, nb.njit(forceinline=True)(function))
+def is_step(function: object) -> bool:
+    """Whether ``@step`` has been written above a function."""
+    return getattr(function, "is_step", False)
 
 
 # Header of M
@@ -383,13 +361,12 @@ CONTROL_CYCLES = 2
 """Cycles from the end of the last stream until the control unit stops the cycle counter."""
 
 
-@nb.njit(cache=True)
-def run(steps: tuple[Step, ...], M: Memory, t: int, limit: int, most: int) -> tuple[int, int]:
+def run(steps: Sequence[Step], M: Memory, t: int, limit: int, most: int) -> tuple[int, int]:
     """Step until the run ends or pauses; returns the reason and the cycle to continue from.
 
     Parameters
     ----------
-    steps : tuple of step functions
+    steps : sequence of step functions
         Indexed by the actors' `STEP_INDEX`.
     M : int64 array
         The state array.

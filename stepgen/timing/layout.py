@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-import numba
 import numpy as np
 import numpy.typing as npt
 
@@ -139,12 +138,7 @@ class Layout:
         finishes : bool
             Whether the run lasts until this actor has called `kernel.finish`.
         """
-        if not hasattr(step, "py_func"):
-            if numba.config.DISABLE_JIT:  # type: ignore[attr-defined]
-                raise StepError(
-                    "NUMBA_DISABLE_JIT is set, which turns off the compiler of numba, but a run is "
-                    "timed by compiled code only: unset it"
-                )
+        if not k.is_step(step):
             code = step.__code__
             raise StepError(
                 f"{step.__name__} at {Path(code.co_filename).name}:{code.co_firstlineno}, of the "

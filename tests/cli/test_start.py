@@ -132,10 +132,10 @@ finally:
         [
             ("--help", set()),
             ("metrics gelu", {"rich"}),
-            ("simulate gelu", {"networkx", "numba", "rich"}),
+            ("simulate gelu", {"networkx", "rich"}),
             ("show --help", set()),
             ("show gelu", {"networkx", "rich"}),
-            ("report gelu --no-luts", {"networkx", "numba", "rich", "wasmtime"}),
+            ("report gelu --no-luts", {"networkx", "rich", "wasmtime"}),
         ],
         3,
     ),

@@ -55,7 +55,7 @@ def test_figures_need_no_backend(tmp_path: Path, asked: str, found: str | None) 
 
 
 @pytest.mark.parametrize("command", some_slow(["time", "simulate"], 1))
-def test_a_compiler_that_is_turned_off_is_told(command: str) -> None:
+def test_without_a_compiler_runs_are_interpreted(command: str) -> None:
     done = subprocess.run(
         [*START, command, "moe", "--set", "tokens=2", "--set", "experts=2"],
         env={**os.environ, "NUMBA_DISABLE_JIT": "1"},
@@ -63,8 +63,8 @@ def test_a_compiler_that_is_turned_off_is_told(command: str) -> None:
         text=True,
         check=False,
     )
-    assert done.returncode == 2
-    assert done.stderr.splitlines()[-1].startswith("stepgen: NUMBA_DISABLE_JIT is set, ")
+    assert done.returncode == 0, done.stderr
+    assert " cycles" in done.stdout
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from stepgen.cli.app import app
+from stepgen.timing import compiled
 from stepgen.timing.watch import watcher
 from stepgen.tools import waiting
 
@@ -86,7 +87,7 @@ def test_a_log_tells_the_share_of_a_long_step(capsys, monkeypatch) -> None:
 def test_what_numba_compiles_is_told(capsys) -> None:
     import numba
 
-    import stepgen.timing  # noqa: F401  which listens
+    compiled.set_up()
 
     with waiting.progress(quiet=True):
         numba.njit(lambda x: x + 1)(1)

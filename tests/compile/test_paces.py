@@ -17,6 +17,7 @@ from stepgen.ir.memory_timing import MemoryTiming
 from stepgen.ir.wire import BARE, DONE, Beats
 from stepgen.timing import kernel as k
 from stepgen.timing.design_layout import DesignLayout
+from stepgen.timing.stepping import interpreted
 
 SEEDS, MOST_SEEDS, ENOUGH = 2, 8, 10
 WITHOUT_PACE = {"source", "sink", "discard", "store", "memory", "axi", "eager_merge"}
@@ -144,13 +145,13 @@ class Bench:
                 ports[unit.name] = to_beats([np.ones(1, np.bool_)] * len(given["x"]), 0, bool)
         layout = DesignLayout(self.case.design, ports, memory=MemoryTiming(read_latency=3))
         M = layout.build()
-        why, _ = k.run(layout.step_table(), M, 0, 1 << 16, 1 << 30)
+        why, _ = interpreted(layout.steps, M, 0, 1 << 16, 1 << 30)
         assert why in (k.QUIET, k.FINISHED)
         found = {}
         for name in self.case.outputs:
             c = layout.channel(name)
             n = int(M[c + k.PUSHED])
-            last = int(M[k.slot.py_func(M, c, n - 1) + 2]) if n else 0
+            last = int(M[k.slot(M, c, n - 1) + 2]) if n else 0
             found[name] = n - (n > 0 and last & k.KIND_MASK == DONE)
         return found
 

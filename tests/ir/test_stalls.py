@@ -1,23 +1,23 @@
 from __future__ import annotations
 
 import pytest
-from numba import njit
 
 from stepgen.drivers.stalls import stall_mask
 from stepgen.ir.errors import StepError
 from stepgen.ir.memory_timing import MemoryTiming
 from stepgen.ir.stalls import Stalls, stalled
+from stepgen.timing import compiled
 
 
 def test_scalar_vector_and_compiled_agree() -> None:
-    compiled = njit(lambda key, threshold, cycle: stalled(key, threshold, cycle))
+    code = compiled.plain(lambda key, threshold, cycle: stalled(key, threshold, cycle))
     stalls = Stalls(7, {"x": 0.3, "y": 0.9})
     for name in ("x", "y"):
         key, threshold = stalls.of(name)
         for start in (0, 1 << 31, (1 << 32) - 100):
             mask = stall_mask(key, threshold, start, 200)
             assert mask.tolist() == [stalled(key, threshold, start + i) for i in range(200)]
-            assert mask.tolist() == [compiled(key, threshold, start + i) for i in range(200)]
+            assert mask.tolist() == [code(key, threshold, start + i) for i in range(200)]
 
 
 @pytest.mark.parametrize("share", [0.0, 0.01, 0.5, 0.97])

@@ -13,7 +13,7 @@ import stepgen as sg
 from stepgen.cosim.experiment import Experiment
 from stepgen.ir.stalls import Stalls
 from stepgen.program.tiles import simulate
-from stepgen.timing import drive, layout
+from stepgen.timing import layout, stepping
 from stepgen.timing.deadlock import Deadlock
 from stepgen.timing.drive import TooLong
 from stepgen.timing.tiles.machines import SDA, SDA_HBM2
@@ -36,10 +36,17 @@ def predicted(**more: Any) -> Any:
     return Experiment(GRAPH, INPUTS, stalls=Stalls(1, {"mem.r": 0.5}), **more).prediction
 
 
-@pytest.mark.parametrize("looks", some_slow([50, 1000, 5], 2))
-def test_slices_change_nothing(monkeypatch: pytest.MonkeyPatch, looks: int) -> None:
+@pytest.mark.parametrize(
+    ("looks", "few"), some_slow([(50, 1e9), (1000, 1e-9), (50, 1e-9), (5, 1e-9)], 2)
+)
+def test_slices_change_nothing(monkeypatch: pytest.MonkeyPatch, looks: int, few: float) -> None:
+    """Neither those of one engine, nor that a run begins with one and goes on with the other."""
     whole, on_tiles = predicted(), simulate(GRAPH, INPUTS, SDA_HBM2)
-    monkeypatch.setattr(drive, "SLICE", looks)
+    for name in ("FIRST", "SHORT", "SLICE"):
+        monkeypatch.setattr(stepping, name, looks)
+    monkeypatch.setattr(stepping, "FEW", few)
+    monkeypatch.setattr(stepping, "_interpreted", 0.0)
+    monkeypatch.setenv("STEPGEN_BACKGROUND", "0")
     seen = Seen()
     with watched(seen):
         sliced = predicted()
@@ -60,7 +67,7 @@ def test_slices_change_nothing(monkeypatch: pytest.MonkeyPatch, looks: int) -> N
 def test_a_run_that_notes_much_tells_how_far_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
     """The kernel returns to Python when its log is full, long before its slice ends."""
     monkeypatch.setattr(layout, "LOG_WORDS", 64)
-    monkeypatch.setattr(drive, "SLICE", 1 << 40)
+    monkeypatch.setattr(stepping, "SHORT", 1 << 40)
     seen = Seen()
     with watched(seen):
         cycles = predicted().cycles

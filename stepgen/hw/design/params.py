@@ -240,7 +240,7 @@ def check_model(model: Any, told: str) -> None:
     StepError
         If it is none, or takes other arguments.
     """
-    if hasattr(model, "py_func"):
+    if getattr(model, "is_step", False):
         raise StepError(
             f"{told}: its model must be build(unit, params, layout), which adds actors, not the "
             f"step function {model.__name__} of one"

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numba as nb
 import numpy as np
 import numpy.typing as npt
 
 from ...ir.errors import StepError
+from .. import compiled
 from ..kernel import Memory
 from ..layout import Layout
 from .memory import PORT, Dram, SimpleMemory, advance, start
@@ -110,7 +110,9 @@ def bandwidth(
     address = memory.lay_out(layout)
     kinds = (np.arange(ports) < writes).astype(np.int64)
     records = np.array([memory.port(layout, address, write=bool(kind)) for kind in kinds])
-    cycles = int(_measure(layout.build(), records, numbers * tile, tile, kinds, in_flight))
+    cycles = int(
+        compiled.plain(_measure)(layout.build(), records, numbers * tile, tile, kinds, in_flight)
+    )
     moved = count * ports * tile
     per_cycle = moved / cycles
     return Bandwidth(
@@ -118,7 +120,6 @@ def bandwidth(
     )
 
 
-@nb.njit(cache=True)
 def _measure(
     M: Memory,
     records: npt.NDArray[np.int64],

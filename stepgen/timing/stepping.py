@@ -1,0 +1,88 @@
+"""Who performs the steps of a run: the interpreter, or compiled code.
+
+Both work on the same state, so a run may begin with one and go on with the other. The interpreter
+needs no compiler: loading it, and the code in the cache, takes as long as thousands of steps.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from time import process_time
+from typing import Literal
+
+from . import compiled
+from . import kernel as k
+from .activity import Cycles
+from .layout import Layout
+
+Engine = Literal["either", "interpreted", "compiled"]
+
+FEW = 0.1
+"""Seconds that a process interprets before it looks for compiled code."""
+FIRST, SHORT = 1 << 14, 1 << 16
+"""Steps of actors, and cycles, until the first look for compiled code, and between others."""
+SLICE = 1 << 22
+"""Steps of actors, and cycles, between two returns to Python: short enough for Ctrl-C."""
+
+_engine: Engine = "either"
+_interpreted = 0.0
+"""Seconds that this process has interpreted."""
+
+
+@contextmanager
+def using(engine: Engine) -> Iterator[None]:
+    """Within the block, runs are interpreted, or compiled, from their first step on."""
+    global _engine
+    before, _engine = _engine, engine
+    try:
+        yield
+    finally:
+        _engine = before
+
+
+def interpreted(
+    steps: Sequence[k.Step], M: Cycles, t: int, last: int, most: int
+) -> tuple[int, int]:
+    """Run as `kernel.run` does; `M` is an array before and after."""
+    words = M.tolist()
+    try:
+        return k.run(steps, words, t, last, most)
+    finally:
+        M[:] = words
+
+
+def advance(layout: Layout, M: Cycles, t: int, last: int) -> tuple[int, int]:
+    """Run a layout for a while.
+
+    Parameters
+    ----------
+    layout : Layout
+        Whose steps they are.
+    M : int64 array
+        The state array.
+    t, last : int
+        The cycle from which on, and until which, to run.
+
+    Returns
+    -------
+    int, int
+        Why the run ended or paused, and the cycle to continue from, as `kernel.run` returns them.
+    """
+    global _interpreted
+    if _compiled(layout):
+        codes = tuple(compiled.step(step) for step in layout.step_table())
+        return compiled.engine(k.run)(codes, M, t, last, SLICE)  # type: ignore[no-any-return]
+    begun = process_time()
+    most = SHORT if _interpreted >= FEW else FIRST
+    result = interpreted(layout.steps, M, t, last, most)
+    _interpreted += process_time() - begun
+    return result
+
+
+def _compiled(layout: Layout) -> bool:
+    if _engine != "either":
+        return _engine == "compiled"
+    if compiled.turned_off() or _interpreted < FEW:
+        return False
+    return compiled.available([k.run, *layout.steps])
