@@ -16,6 +16,7 @@ from ..draw.picture import Picture
 from ..draw.svg import STYLE, svg
 from ..hw.design.table import Design
 from ..hw.picture import design_picture
+from ..hw.units.memory.params import Memory
 from ..ir.graph import Graph
 from ..ir.system import programs
 from ..program.program import PREFIX
@@ -77,6 +78,7 @@ def page(
         name=program.name,
         cycles=prediction.cycles if prediction else None,
         problem=run.problem,
+        memory=any(unit.params.kind == Memory.kind for unit in design.units),
         compared=None if compared is None else _rows(compared),
         style=STYLE,
         drawings=[svg(placed, style="") for placed in drawn],

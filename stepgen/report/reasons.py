@@ -272,22 +272,17 @@ class _Teller:
         parts = [actor for actor, _ in actors.most_common() if self.called(actor[0]) == who]
         unit, does = next((part for part in parts if part in mains), parts[0])
         row = self.rows[unit, does]
-        own = [span for span in path if (span.unit, span.does) == (unit, does)]
-        acts = row.changes[row.states == STATES.index(BUSY)]
-        first = int(acts[0]) if acts.size else 0
-        last = own[-1].last
-        busy = round(
-            float(
-                shares(row, np.array([first, max(last, first + 1)], float))[0, 0] * (last - first)
-            )
-        )
+        acts = np.flatnonzero(row.states == STATES.index(BUSY))
+        ends = np.append(row.changes[1:], self.cycles)
+        first, last = (int(row.changes[acts[0]]), int(ends[acts[-1]])) if acts.size else (0, 0)
+        busy = round(float(shares(row, np.array([0, self.cycles], float))[0, 0] * self.cycles))
         before = [span for span in path if span.first < first]
         after = [span for span in path if span.first >= last]
         return [
             f"Lost at the start: {first:,} cycles before {who} begins{self._there(before, who)}.",
             f"Lost in between: {last - first - busy:,} cycles in which {who} waits.",
-            f"Lost at the end: {self.cycles - last:,} cycles in which nothing waits for {who} any "
-            f"more{self._there(after, who)}.",
+            f"Lost at the end: {self.cycles - last:,} cycles after the last one in which {who} "
+            f"acts{self._there(after, who)}.",
         ]
 
     def _there(self, spans: Sequence[Span], who: str) -> str:

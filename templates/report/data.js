@@ -2,6 +2,7 @@
 const D = JSON.parse(document.getElementById("data").textContent);
 // A unit and the channel behind it may have one name: that of a channel has an arrow here.
 const stream = name => "→" + name;
+const bare = name => name.replace(/^→/, "");
 const streams = of => Object.fromEntries(Object.entries(of).map(([name, what]) => [stream(name), what]));
 [D.channels, D.levels, D.remedy] = [D.channels, D.levels, D.remedy].map(streams);
 for (const unit of Object.values(D.units)) for (const side of ["inputs", "outputs"]) unit[side] = unit[side].map(stream);
@@ -15,7 +16,7 @@ function make(tag, text, cls) {
   return e;
 }
 function chooser(name, text) {
-  const e = make("button", text ?? name, "link");
+  const e = make("button", text ?? bare(name), "link");
   e.dataset.choose = name;
   return e;
 }

@@ -12,7 +12,7 @@ followers.push(name => {
     values.forEach((value, n) => { if (n) cell.append(", "); cell.append(value); });
     row.append(make("th", what), cell);
   };
-  box.replaceChildren(make("h2", name), table);
+  box.replaceChildren(make("h2", bare(name)), table);
   const unit = D.units[name], channel = D.channels[name], members = alike[name];
   if (unit) {
     say("kind", unit.kind);

@@ -27,9 +27,10 @@ for (const pane of panes) {
     set();
   };
   pane.addEventListener("wheel", e => {
+    if (!e.ctrlKey && !e.shiftKey) return;
     e.preventDefault();
     const r = pane.getBoundingClientRect();
-    pane.zoom(e.deltaY > 0 ? 1.15 : 1 / 1.15, (e.clientX - r.x) / r.width, (e.clientY - r.y) / r.height);
+    pane.zoom(e.deltaY + e.deltaX > 0 ? 1.15 : 1 / 1.15, (e.clientX - r.x) / r.width, (e.clientY - r.y) / r.height);
   }, {passive: false});
   pane.addEventListener("mousedown", e => { from = [e.clientX, e.clientY]; moved = false; });
   pane.addEventListener("mousemove", e => {
@@ -81,9 +82,14 @@ followers.push(name => {
     g.classList.toggle("chosen", g.names.includes(name));
     g.classList.toggle("touches", g.names.some(c => own.includes(c)));
   }
-  const [first] = drawn(shownPane(), name);
-  if (first) shownPane().show(first);
+  showChosen();
 });
+// A box may stand for several alike units, under the name of another one.
+function showChosen() {
+  const [first] = drawn(shownPane(), chosen);
+  if (first) shownPane().show(first);
+  $("stands").textContent = first && first.own !== chosen ? `${bare(chosen)} is drawn as ${bare(first.own)}` : "";
+}
 
 $("gin").onclick = () => shownPane().zoom(0.7);
 $("gout").onclick = () => shownPane().zoom(1 / 0.7);
@@ -92,16 +98,16 @@ if ($("toggle")) $("toggle").onclick = () => {
   for (const pane of panes) pane.hidden = !pane.hidden;
   $("toggle").textContent = panes[0].hidden ? "show alike units once" : "show every unit";
   if (!shownPane().started) { shownPane().started = true; shownPane().start(); }
-  const [first] = drawn(shownPane(), chosen);
-  if (first) shownPane().show(first);
+  showChosen();
 };
 let hits = [], hit = 0;
 $("search").oninput = e => {
-  const word = e.target.value.trim().toLowerCase();
+  const word = e.target.value.trim().toLowerCase(), unit = n => D.units[n] || {};
+  const has = n => [n, unit(n).kind, unit(n).operator].some(text => text && text.toLowerCase().includes(word));
   for (const pane of panes) for (const g of pane.marks)
-    g.classList.toggle("found", word !== "" && g.names.some(n => n.toLowerCase().includes(word)));
+    g.classList.toggle("found", word !== "" && g.names.some(has));
   const names = [...Object.keys(D.units), ...Object.keys(D.channels)];
-  hits = word ? names.filter(n => n.toLowerCase().includes(word) && drawn(shownPane(), n).length) : [];
+  hits = word ? names.filter(n => has(n) && drawn(shownPane(), n).length) : [];
   hit = 0;
   $("found").textContent = !word ? "" : hits.length ? `${hits.length} found; Enter shows the next` : "none found";
   if (hits.length) shownPane().show(drawn(shownPane(), hits[0])[0]);

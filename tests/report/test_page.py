@@ -115,6 +115,15 @@ def test_bits_are_those_of_the_design(moe, experiment):
     assert sum(one["bits"] for one in held) == on_chip_bits(experiment.design)
 
 
+def test_lost_cycles_are_those_in_which_the_limiting_unit_does_not_act(moe):
+    found = [re.match(r"Lost .*?: ([\d,]+) cycles", s) for s in moe.data["why"]["sentences"]]
+    lost = [int(one[1].replace(",", "")) for one in found if one]
+    who = re.search(r"which (\w+) \(matmul\) acts", moe.said())[1]
+    (busy,) = {row["busy"] for row in moe.data["rows"] if row["unit"] == who and row["main"]}
+    assert len(lost) == 3
+    assert sum(lost) == moe.data["cycles"] - busy
+
+
 def test_phases_are_the_run(moe, experiment):
     phases, cycles = moe.data["why"]["phases"], experiment.prediction.cycles
     assert 0 < len(phases) <= MOST_PHASES
