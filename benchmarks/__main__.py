@@ -35,6 +35,7 @@ NAMES = (
     "report_pages",
     "looking",
     "earlier",
+    "starts",
 )
 
 

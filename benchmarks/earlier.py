@@ -35,8 +35,8 @@ def measure() -> Table:
     rows = []
     with tempfile.TemporaryDirectory() as folder:
         for words, since in CASES:
-            commit = _commit(since)
-            old = _unpacked(commit, Path(folder) / commit)
+            commit = commit_of(since)
+            old = unpacked(commit, Path(folder) / commit)
             sides = [{**compiled(), "PYTHONPATH": str(sources)} for sources in (old, ROOT)]
             place = Path(folder) / "here"
             place.mkdir(exist_ok=True)
@@ -57,14 +57,14 @@ def measure() -> Table:
     )
 
 
-def _commit(since: str) -> str:
+def commit_of(since: str) -> str:
     """A short hash."""
     file, _, before = since.partition(", ")
     added = git("log", "--diff-filter=A", "--format=%h", "-1", "--", file)
     return git("rev-parse", "--short", f"{added}^") if before else added
 
 
-def _unpacked(commit: str, folder: Path) -> Path:
+def unpacked(commit: str, folder: Path) -> Path:
     """The sources of a commit."""
     if not folder.exists():
         packed = subprocess.run(
