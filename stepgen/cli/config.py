@@ -115,18 +115,23 @@ def show(context: click.Context) -> None:
 
     if context.obj is None:
         return
-    texts = [
-        f"{key} {name}={one}"
-        for key, value in given(context).items()
-        if key != OPTION and isinstance(value, dict)
-        for name, one in value.items()
-    ]
-    texts += [
-        f"{key}={as_text(value)}"
-        for key, value in given(context).items()
-        if key != OPTION and not isinstance(value, dict)
-    ]
-    console.show(f"settings of {context.obj}: {', '.join(texts) or 'none for this command'}")
+    of_file: list[str] = []
+    others: list[str] = []
+    values = given(context)
+    first = [key for key, value in values.items() if isinstance(value, dict)]
+    for parameter in sorted(context.command.params, key=lambda p: key_of(p) not in first):
+        key = key_of(parameter)
+        value = values.get(key)
+        if key == OPTION or value is None:
+            continue
+        if isinstance(value, dict):
+            there = {name: as_text(one) for name, one in context.obj.values.get(key, {}).items()}
+            for name, one in value.items():
+                (of_file if there.get(name) == one else others).append(f"{key} {name}={one}")
+        else:
+            (of_file if _of_file(context, parameter) else others).append(f"{key}={as_text(value)}")
+    line = f"settings of {context.obj}: {', '.join(of_file) or 'none for this command'}"
+    console.show(line + (f"; of the command line: {', '.join(others)}" if others else ""))
 
 
 def placed(context: click.Context, error: Exception) -> Exception:

@@ -189,8 +189,10 @@ def _check(
         if key in ALONE:
             wrong = f"{key} is for the command line alone"
         elif key not in keys:
-            near = get_close_matches(key, keys, 1)
+            near, positive = get_close_matches(key, keys, 1), key.removeprefix("no-")
             hint = f"did you mean {near[0]}?" if near else "its keys are the options of commands"
+            if positive != key and positive in keys and keys[positive].flag:
+                hint = f"write {positive} = false"
             wrong = f"there is no option {key!r}, {hint}"
         elif wanted := _unfit(keys[key], value):
             wrong = f"{key} takes {wanted}, not {value!r}"

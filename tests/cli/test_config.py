@@ -75,6 +75,15 @@ def test_a_file_is_for_several_commands(stepgen, settings) -> None:
     assert stepgen("time made --config near --json").json["settings"]["latency"] == 7
 
 
+def test_the_line_tells_the_file_from_the_command_line(stepgen, here) -> None:
+    text = "program = 'p.py:layer'\nlanes = 2\nset = { width = 4, rows = 2 }"
+    (here / "stepgen.toml").write_text(text)
+    line = stepgen("time --config stepgen.toml --bus-bits 64 --set width=6").out.splitlines()[-1]
+    of_file, others = line.split("; of the command line: ")
+    assert of_file == "settings of stepgen.toml: set rows=2, program=p.py:layer, lanes=2"
+    assert others == "set width=6, bus-bits=64"
+
+
 def test_an_output_is_for_the_commands_that_write_such_a_one(stepgen, here) -> None:
     """A folder is no file; a name between colons is no picture."""
     (here / "stepgen.toml").write_text("program = 'p.py:layer'\n[b]\nout = 'made'")
@@ -148,6 +157,7 @@ def test_python_takes_the_same_settings(stepgen, settings) -> None:
 MISTAKES = {
     "latancy = 3": "stepgen.toml:1: there is no option 'latancy', did you mean latency?",
     "[a]\nbus_bits = 8": "stepgen.toml:2: there is no option 'bus_bits', did you mean bus-bits?",
+    "no-luts = true": "stepgen.toml:1: there is no option 'no-luts', write luts = false",
     "[stal]\nx = 1": "stepgen.toml:2: there is no option 'x', its keys are the options of commands",
     "json = true": "stepgen.toml:1: json is for the command line alone",
     "lanes = 2.5": "stepgen.toml:1: Invalid value for '--lanes': '2.5' is not a number of lanes.*",
