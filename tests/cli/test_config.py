@@ -76,12 +76,12 @@ def test_a_file_is_for_several_commands(stepgen, settings) -> None:
 
 
 def test_the_line_tells_the_file_from_the_command_line(stepgen, here) -> None:
-    text = "program = 'p.py:layer'\nlanes = 2\nset = { width = 4, rows = 2 }"
+    text = "program = 'p.py:layer'\nlanes = 2\nset = { width = 4, rows = 4 }"
     (here / "stepgen.toml").write_text(text)
-    line = stepgen("time --config stepgen.toml --bus-bits 64 --set width=6").out.splitlines()[-1]
+    line = stepgen("time --config stepgen.toml --latency 50 --set width=6").out.splitlines()[-1]
     of_file, others = line.split("; of the command line: ")
-    assert of_file == "settings of stepgen.toml: set rows=2, program=p.py:layer, lanes=2"
-    assert others == "set width=6, bus-bits=64"
+    assert of_file == "settings of stepgen.toml: set rows=4, program=p.py:layer, lanes=2"
+    assert others == "set width=6, latency=50"
 
 
 def test_an_output_is_for_the_commands_that_write_such_a_one(stepgen, here) -> None:
