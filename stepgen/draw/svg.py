@@ -22,7 +22,7 @@ STYLE = """
 .stepgen-graph .box rect { fill: var(--box); stroke: var(--line); }
 .stepgen-graph .memory rect { fill: var(--memory); }
 .stepgen-graph .port rect { fill: var(--port); }
-.stepgen-graph .dot circle { fill: var(--line); }
+.stepgen-graph .dot circle { fill: var(--line); stroke: none; }
 .stepgen-graph .arrow path { fill: none; stroke: var(--line); }
 .stepgen-graph .arrow polygon { fill: var(--line); stroke: none; }
 .stepgen-graph .box rect.shade { fill: var(--shade); stroke: none; }
@@ -31,13 +31,16 @@ STYLE = """
 .stepgen-graph .arrow.marked path { stroke: var(--mark); stroke-width: 2.5; }
 .stepgen-graph .arrow.marked polygon { fill: var(--mark); }
 .stepgen-graph .arrow.back path { stroke-dasharray: 4 3; }
-.stepgen-graph .paper { fill: var(--paper); }
+.stepgen-graph .paper { fill: var(--paper); stroke: none; }
 .stepgen-graph .label { paint-order: stroke; stroke: var(--paper); stroke-width: 3px; }
 .stepgen-graph .group rect { fill: none; stroke: var(--edge); stroke-dasharray: 5 4; }
 .stepgen-graph .group.many rect { fill: var(--paper); stroke-dasharray: none; }
 .stepgen-graph .group text { text-anchor: start; fill: var(--soft); font-weight: 600; }
 """
 """Colours follow the viewer's; a page with colours of its own replaces the variables."""
+
+PLAIN = 'fill="#818b98" stroke="none" text-anchor="middle"'
+"""Of texts where the style sheet is blocked; lines and frames have theirs from the drawing."""
 
 FULL = 0.6
 """Opacity of the shade of a box that is all coloured: its text stays legible."""
@@ -66,7 +69,7 @@ def svg(placed: Placed, *, style: str = STYLE) -> str:
     lines = [
         f'<svg xmlns="http://www.w3.org/2000/svg" class="stepgen-graph" width="{width}" '
         f'height="{height}" viewBox="{-MARGIN} {-MARGIN} {width} {height}" role="img" '
-        f'aria-label="{escape(picture.title)}">'
+        f'aria-label="{escape(picture.title)}" fill="none" stroke="#818b98">'
     ]
     if style:
         lines.append(f"<style>{style}</style>")
@@ -99,7 +102,8 @@ def _group(group: Group, frame: Frame) -> Iterator[str]:
         for n in (2, 1):
             yield f'<rect class="behind" x="{left + 4 * n}" y="{top - 4 * n}" {size}/>'
     yield f'<rect x="{left}" y="{top}" {size}/>'
-    yield f'<text x="{left + 8}" y="{top + 14}" font-size="{BOX_SIZE}">{escape(group.label)}</text>'
+    place = f'x="{left + 8}" y="{top + 14}" font-size="{BOX_SIZE}"'
+    yield f'<text {place} fill="#818b98" stroke="none">{escape(group.label)}</text>'
     yield "</g>"
 
 
@@ -138,7 +142,7 @@ def _text(middle: Point, lines: tuple[str, ...], size: int, first: str, others: 
         for n, line in enumerate(lines)
     )
     kind = "label" if first == others else "title"
-    return f'<text class="{kind}" font-size="{size}">{spans}</text>'
+    return f'<text class="{kind}" font-size="{size}" {PLAIN}>{spans}</text>'
 
 
 def _path(curve: Curve) -> str:

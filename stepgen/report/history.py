@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import Any
 
 import numpy as np
@@ -18,7 +18,9 @@ LEAST_COLUMNS = 16
 """Columns of a row at least."""
 
 
-def history(prediction: Prediction, *, most: int = MOST_NUMBERS) -> dict[str, Any]:
+def history(
+    prediction: Prediction, *, also: Collection[str] = (), most: int = MOST_NUMBERS
+) -> dict[str, Any]:
     """What a timeline shows: every change, or means of columns where there are too many.
 
     Rows with few changes are held exactly; the others share what is left of `most`.
@@ -26,6 +28,8 @@ def history(prediction: Prediction, *, most: int = MOST_NUMBERS) -> dict[str, An
     Parameters
     ----------
     prediction : Prediction
+    also : collection of str
+        Units that have rows although people do not look for them first.
     most : int
         Numbers of all rows together.
 
@@ -38,7 +42,7 @@ def history(prediction: Prediction, *, most: int = MOST_NUMBERS) -> dict[str, An
         of equal length. ``levels``: of each FIFO ``gaps`` and ``levels``, which ``coarse`` says are
         the most of columns.
     """
-    shown = main_activities(prediction) or list(prediction.activities)
+    shown = main_activities(prediction, also) or list(prediction.activities)
     levels = {name: _levels(prediction, name) for name in prediction.pushes}
     sizes = [len(a.changes) for a in shown] + [2 * len(times) for times, _ in levels.values()]
     limit = _limit(sizes, most)

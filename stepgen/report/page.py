@@ -52,6 +52,7 @@ def page(
     few = collapsed(whole)
     drawn = [lay_out(few)] if few is whole else [lay_out(few), lay_out(whole)]
     alike = {name: box.members for box in few.boxes for name in box.members}
+    waiting = {w.unit for w in deadlock.waiting} if deadlock else set()
     data = {
         "cycles": prediction.cycles if prediction else None,
         "units": _units(design, program.graph, takes),
@@ -61,7 +62,7 @@ def page(
         "waiting": [vars(w) | {"state": w.state} for w in deadlock.waiting] if deadlock else [],
         "remedy": deadlock.remedy if deadlock else {},
         "why": reasons(experiment, run.ended, alike) if run.ended else None,
-        **(history(prediction) if prediction else {"rows": [], "levels": {}}),
+        **(history(prediction, also=waiting) if prediction else {"rows": [], "levels": {}}),
     }
     # No text within a script may end it.
     sections = {
@@ -85,7 +86,7 @@ def page(
         notes=[placed.note for placed in drawn],
         **{key: data[key] for key in ("why", "waiting", "remedy", "channels")},
         sections=[(anchor, title) for anchor, title in sections.items() if title],
-        given=[(name, value) for name, (value, given) in settings.items() if given],
+        given=[(name, value or "yes") for name, (value, given) in settings.items() if given],
         defaults=[(name, said) for name, (said, given) in settings.items() if said and not given],
         data=text,
     )

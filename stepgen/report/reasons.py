@@ -279,19 +279,21 @@ class _Teller:
         before = [span for span in path if span.first < first]
         after = [span for span in path if span.first >= last]
         return [
-            f"Lost at the start: {first:,} cycles before {who} begins{self._there(before, who)}.",
+            f"Lost at the start: {first:,} cycles before {who} begins"
+            f"{self._there(before, who, does)}.",
             f"Lost in between: {last - first - busy:,} cycles in which {who} waits.",
             f"Lost at the end: {self.cycles - last:,} cycles after the last one in which {who} "
-            f"acts{self._there(after, who)}.",
+            f"acts{self._there(after, who, does)}.",
         ]
 
-    def _there(self, spans: Sequence[Span], who: str) -> str:
+    def _there(self, spans: Sequence[Span], who: str, does: str) -> str:
         """What limits the run while a unit does not act."""
         if not spans:
             return ""
         main = _main(spans, lambda span: self.called(span.unit))
         if main == who:
-            main = f"another part of it ({_main(spans, lambda span: (span.unit, span.does))[1]})"
+            part = _main([s for s in spans if self.called(s.unit) == who], lambda span: span.does)
+            main = "its own latency" if part == does else f"another part of it ({part})"
         return f", most of them limited by {main}"
 
     def phase(self, spans: Sequence[Span]) -> Phase:

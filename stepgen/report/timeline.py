@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -111,9 +111,9 @@ def _called(activity: Activity, nodes: Mapping[str, Node]) -> Activity:
     return dataclasses.replace(activity, name=function.name)
 
 
-def main_activities(prediction: Prediction) -> list[Activity]:
-    """The actors that a person wants to see first, in table order."""
-    shown = {u.name for u in prediction.design.units if u.params.main}
+def main_activities(prediction: Prediction, also: Collection[str] = ()) -> list[Activity]:
+    """The actors that a person wants to see first, and those of other units, in table order."""
+    shown = {u.name for u in prediction.design.units if u.params.main or u.name in also}
     return [a for a in prediction.activities if a.unit in shown]
 
 

@@ -2,7 +2,8 @@
 
 An actor that acts without a pause is followed to where it began. There it had waited for a beat or
 for a free slot, and the path goes on at the actor that pushed the one or popped the other. What it
-waits for by itself, as for a latency, is part of its time on the path.
+waits for by itself, as for a latency, is part of its time on the path. A unit that only takes
+beats, as they come, limits nothing: it is left at once for who pushed them.
 """
 
 from __future__ import annotations
@@ -83,6 +84,7 @@ class _Walk:
         self.moves = cache(lambda place: moves[place].tolist())
         self.changes = cache(lambda n: activities[n].changes.tolist())
         self.states = [activity.states for activity in activities]
+        self.takers = {unit.name for unit in layout.design.units if not unit.outputs}
         self.producers = {c: u.name for c, u in layout.design.producers.items()}
         self.pushers = {c: n for n, actor in enumerate(layout.actors) for c in actor.writes}
         self.poppers = {c: n for n, actor in enumerate(layout.actors) for c in actor.reads}
@@ -93,7 +95,7 @@ class _Walk:
         n = max(range(len(self.states)), key=self._end)
         t, end = self._end(n), self.cycles
         for _ in range(MOST_STEPS):
-            began, waits = self._began(n, t)
+            began, waits = (t, k.EMPTY_INPUT) if self._just_came(n, t) else self._began(n, t)
             then, other = max(self._causes(n, began, waits), default=(-1, n))
             actor = self.layout.actors[n]
             if found and (found[-1].unit, found[-1].does) == (actor.unit, actor.name):
@@ -125,6 +127,17 @@ class _Walk:
         if state != k.WORKING:
             return t, state
         return self.changes(n)[place], int(self.states[n][place - 1]) if place else k.EMPTY_INPUT
+
+    def _just_came(self, n: int, t: int) -> bool:
+        """Whether a unit that only takes beats gets one in cycle `t` that came just then."""
+        actor = self.layout.actors[n]
+        if actor.unit not in self.takers:
+            return False
+        for c in actor.reads:
+            place = bisect_left(self._pops(c), t)
+            if place < len(self._pops(c)) and self._pops(c)[place] == t:
+                return self._pushes(c)[place] + int(self.M[c + k.LATENCY]) == t
+        return False
 
     def _causes(self, n: int, t: int, waits: int) -> Iterator[tuple[int, int]]:
         """Cycles of what let an actor act in cycle `t`, and the actors that did it."""

@@ -19,6 +19,7 @@ for (const pane of panes) {
     set();
   };
   pane.show = g => {
+    if (now[2] >= whole[2] && now[3] >= whole[3]) return;  // all of it is in view
     const box = g.getBBox(), x = box.x + box.width / 2, y = box.y + box.height / 2;
     const w = Math.min(now[2], pane.clientWidth), h = Math.min(now[3], pane.clientHeight);
     const inside = x > now[0] + 0.1 * now[2] && x < now[0] + 0.9 * now[2] && y > now[1] + 0.1 * now[3] && y < now[1] + 0.9 * now[3];
