@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from html import escape
 
@@ -9,13 +10,22 @@ from .dot import BOX_SIZE, LABEL_SIZE
 from .layout import Curve, Frame, Placed, Point
 from .picture import Arrow, Box, Group
 
-STYLE = """
-.stepgen-graph { --ink: #1f2328; --soft: #59636e; --line: #818b98; --box: #ffffff; --edge: #d1d9e0;
-  --memory: #ddf4ff; --port: #fff8c5; --paper: #ffffff; --shade: #2da44e; --mark: #cf222e;
+COLOURS = {
+    "ink": ("#1f2328", "#e6edf3"),
+    "soft": ("#59636e", "#9198a1"),
+    "line": ("#818b98", "#7d8590"),
+    "box": ("#ffffff", "#212830"),
+    "edge": ("#d1d9e0", "#3d444d"),
+    "memory": ("#ddf4ff", "#12304f"),
+    "port": ("#fff8c5", "#3b2e0a"),
+    "paper": ("#ffffff", "#0d1117"),
+    "shade": ("#2da44e", "#3fb950"),
+    "mark": ("#cf222e", "#ff7b72"),
+}
+"""By name: on light and on dark."""
+
+_RULES = """.stepgen-graph {
   font-family: ui-monospace, Menlo, Consolas, "DejaVu Sans Mono", monospace; }
-@media (prefers-color-scheme: dark) { .stepgen-graph { --ink: #e6edf3; --soft: #9198a1;
-  --line: #7d8590; --box: #212830; --edge: #3d444d; --memory: #12304f; --port: #3b2e0a;
-  --paper: #0d1117; --shade: #3fb950; --mark: #ff7b72; } }
 .stepgen-graph text { fill: var(--ink); text-anchor: middle; stroke: none; }
 .stepgen-graph .first { font-weight: 600; }
 .stepgen-graph .second, .stepgen-graph .label { fill: var(--soft); }
@@ -32,15 +42,38 @@ STYLE = """
 .stepgen-graph .arrow.marked polygon { fill: var(--mark); }
 .stepgen-graph .arrow.back path { stroke-dasharray: 4 3; }
 .stepgen-graph .paper { fill: var(--paper); stroke: none; }
-.stepgen-graph .label { paint-order: stroke; stroke: var(--paper); stroke-width: 3px; }
+.stepgen-graph .halo { fill: var(--paper); stroke: var(--paper); stroke-width: 3px; }
 .stepgen-graph .group rect { fill: none; stroke: var(--edge); stroke-dasharray: 5 4; }
 .stepgen-graph .group.many rect { fill: var(--paper); stroke-dasharray: none; }
 .stepgen-graph .group text { text-anchor: start; fill: var(--soft); font-weight: 600; }
 """
-"""Colours follow the viewer's; a page with colours of its own replaces the variables."""
+_DARK = "@media (prefers-color-scheme: dark)"
+
+
+def _variables(which: int) -> str:
+    """Definitions of the colours as variables."""
+    return "".join(f" --{name}: {both[which]};" for name, both in COLOURS.items())
+
+
+def _plain(which: int) -> str:
+    """The rules with colours in place of variables."""
+    return re.sub(r"var\(--(\w+)\)", lambda found: COLOURS[found[1]][which], _RULES)
+
+
+STYLE = (
+    f"\n.stepgen-graph {{{_variables(0)} }}\n"
+    f"{_DARK} {{ .stepgen-graph {{{_variables(1)} }} }}\n{_RULES}"
+)
+"""For pages: one with colours of its own replaces the variables."""
+
+FILE_STYLE = f"\n{_plain(0)}{_DARK} {{\n{_plain(1)}}}\n"
+"""For files, which programs draw that know no variables."""
 
 PLAIN = 'fill="#818b98" stroke="none" text-anchor="middle"'
 """Of texts where the style sheet is blocked; lines and frames have theirs from the drawing."""
+
+HALO = 'fill="#ffffff" stroke="#ffffff" stroke-width="3" text-anchor="middle" aria-hidden="true"'
+"""Of the copy of a text that keeps lines away from it."""
 
 FULL = 0.6
 """Opacity of the shade of a box that is all coloured: its text stays legible."""
@@ -49,7 +82,7 @@ MARGIN = 12
 """Around the picture, in points; copies that stand behind a group reach into it."""
 
 
-def svg(placed: Placed, *, style: str = STYLE) -> str:
+def svg(placed: Placed, *, style: str = FILE_STYLE) -> str:
     """The picture as an SVG element that needs nothing else.
 
     Parameters
@@ -113,6 +146,8 @@ def _arrow(arrow: Arrow, curve: Curve) -> Iterator[str]:
     if curve.tip:
         yield f'<polygon points="{_head(curve.points[-1], curve.tip)}"/>'
     if arrow.lines and curve.label:
+        # In the colour of the paper first, so that no line crosses it.
+        yield _text(curve.label, arrow.lines, LABEL_SIZE, "halo", "halo", HALO)
         yield _text(curve.label, arrow.lines, LABEL_SIZE, "label", "label")
     yield "</g>"
 
@@ -133,7 +168,9 @@ def _box(box: Box, frame: Frame) -> Iterator[str]:
     yield "</g>"
 
 
-def _text(middle: Point, lines: tuple[str, ...], size: int, first: str, others: str) -> str:
+def _text(
+    middle: Point, lines: tuple[str, ...], size: int, first: str, others: str, more: str = PLAIN
+) -> str:
     x, y = middle
     top = y - 0.6 * size * (len(lines) - 1) + 0.34 * size
     spans = "".join(
@@ -141,8 +178,8 @@ def _text(middle: Point, lines: tuple[str, ...], size: int, first: str, others: 
         f"{escape(line)}</tspan>"
         for n, line in enumerate(lines)
     )
-    kind = "label" if first == others else "title"
-    return f'<text class="{kind}" font-size="{size}" {PLAIN}>{spans}</text>'
+    kind = first if first == others else "title"
+    return f'<text class="{kind}" font-size="{size}" {more}>{spans}</text>'
 
 
 def _path(curve: Curve) -> str:

@@ -37,6 +37,8 @@ document.addEventListener("keydown", e => { if (e.key === "Enter" && e.target.ma
 panes[0].started = true;
 if (D.waiting.length) panes[0].fit(); else panes[0].start();
 // What limits longest is what one asks about first.
-const longest = D.why && D.why.phases.reduce((a, b) => b.last - b.first > a.last - a.first ? b : a);
-if (longest) choose(longest.unit); else draw();
+const limits = {};
+for (const phase of D.why ? D.why.phases : []) limits[phase.unit] = (limits[phase.unit] || 0) + phase.last - phase.first;
+const longest = Object.keys(limits).sort((a, b) => limits[b] - limits[a])[0];
+if (longest) choose(longest); else draw();
 $("blocked").hidden = true;
