@@ -31,6 +31,7 @@ html_title = "stepgen"
 html_copy_source = False
 html_theme = "furo"
 html_show_copyright = False
+html_show_search_summary = False  # a browser reads no other files of a folder
 html_extra_path = ["index.html"]
 html_static_path = ["wide.css"]
 html_css_files = ["wide.css"]

@@ -122,7 +122,7 @@ def test_every_report_says_its_settings(stepgen, settings) -> None:
     assert stepgen("report --config slow --no-luts -o page.html").code == 0
     page = (settings / "page.html").read_text()
     given, defaults = page[page.index("--config") :].split("--lanes", 1)
-    assert "<th>--no-luts</th><td></td>" in given  # as it was written
+    assert "<th>--no-luts</th><td>yes</td>" in given
     assert "</th><td>4</td>" in defaults  # of --lanes, as the help says
     assert "--latency" in given
     assert "--latency" not in defaults
