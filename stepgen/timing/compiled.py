@@ -10,6 +10,7 @@ therefore has a folder for each version of the sources.
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import fcntl
 import hashlib
@@ -19,6 +20,7 @@ import re
 import shutil
 import subprocess
 import sys
+import tempfile
 import time
 import warnings
 from collections.abc import Callable, Iterable
@@ -62,14 +64,13 @@ def step(function: Function) -> Function:
     """
     if function not in _known:
         _known[function] = _compile_step(function)
-        _note(function)
     return _known[function]
 
 
-def engine(run: Function) -> Function:
-    """The kernel's loop, compiled for step functions that `step` has compiled."""
+def engine(run: Function, codes: tuple[Function, ...]) -> Function:
+    """The kernel's loop, compiled for as many step functions as are given, which are compiled."""
     if run not in _known:
-        _known[run] = _numba().njit(cache=True)(run)
+        _known[run] = _compile_engine(run, codes)
     return _known[run]
 
 
@@ -116,12 +117,12 @@ def compile_all(names: Iterable[str]) -> None:
     for name in _modules():
         importlib.import_module(name)
     for function in [*first, *kernel.known_steps]:
+        if not _folder().is_dir():
+            break  # who began this has ended and taken the cache along
         if function is not run:
             step(function)
-        elif run not in _known:  # Any step will do, since all have one type.
-            codes = (step(kernel.known_steps[0]),) * STEPS
-            engine(run)(codes, np.zeros(kernel.HEADER, np.int64), 0, 0, 0)
-            _note(run)
+        else:  # Any step will do, since all have one type.
+            engine(run, (step(kernel.known_steps[0]),) * STEPS)
 
 
 def _compile_step(function: Function) -> Function:
@@ -131,11 +132,24 @@ def _compile_step(function: Function) -> Function:
     compiled: Function
     try:
         compiled = numba.njit(signature, cache=True)(function)
-    except ModuleNotFoundError:
-        # The cache goes by the name of the module, and a user's file has several.
+        _note(function)
+    except (ModuleNotFoundError, OSError):
+        # The cache goes by the name of the module, and a user's file has several; or it is full.
         compiled = numba.njit(signature)(function)
     except numba.core.errors.TypingError as error:
         raise _refused(function, str(error)) from None
+    return compiled
+
+
+def _compile_engine(run: Function, codes: tuple[Function, ...]) -> Function:
+    nothing = (codes, np.zeros(64, np.int64), 0, 0, 0)  # from cycle 0 until cycle 0
+    compiled: Function = _numba().njit(cache=True)(run)
+    try:
+        compiled(*nothing)
+        _note(run)
+    except OSError:  # the cache is full
+        compiled = _numba().njit(run)
+        compiled(*nothing)
     return compiled
 
 
@@ -208,11 +222,10 @@ def allow_first_class_functions() -> None:
 def _folder() -> Path:
     """The folder of the compiled code of this version of the sources."""
     own = os.environ.get("NUMBA_CACHE_DIR")
-    beside = ROOT / "timing" / "__pycache__"
     if own:
         parent = Path(own)
     elif os.access(ROOT / "timing", os.W_OK):
-        parent = beside
+        parent = ROOT / "timing" / "__pycache__"
     else:
         parent = platformdirs.user_cache_path("stepgen", appauthor=False) / "compiled"
     sources = [*ROOT.glob("timing/**/*.py"), ROOT / "ir/stalls.py", ROOT / "ir/wire.py"]
@@ -220,10 +233,16 @@ def _folder() -> Path:
     texts = (path.read_bytes() for path in sorted(sources))
     state = hashlib.sha256(b"\0".join(texts)).hexdigest()[:16]
     folder = parent / f"compiled-{state}"
-    if not folder.is_dir():
-        folder.mkdir(parents=True, exist_ok=True)
-        _drop_old(parent)
-    os.utime(folder)
+    try:
+        if not folder.is_dir():
+            folder.mkdir(parents=True, exist_ok=True)
+            _drop_old(parent)
+        os.utime(folder)
+    except OSError:  # no cache can be kept, so it lasts as long as this process
+        parent = Path(tempfile.mkdtemp(prefix="stepgen-"))
+        atexit.register(shutil.rmtree, parent, ignore_errors=True)
+        folder = parent / folder.name
+        folder.mkdir()
     return folder
 
 
@@ -280,7 +299,7 @@ def _begin(names: list[str]) -> subprocess.Popen[bytes] | None:
         # It inherits the lock, and outlives this process.
         return subprocess.Popen(
             [sys.executable, "-m", "stepgen.timing", "--background", *names],
-            env={**os.environ, "PYTHONPATH": path},
+            env={**os.environ, "PYTHONPATH": path, "NUMBA_CACHE_DIR": str(_folder().parent)},
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,

@@ -73,7 +73,7 @@ def advance(layout: Layout, M: Cycles, t: int, last: int) -> tuple[int, int]:
     global _interpreted
     if _compiled(layout):
         codes = tuple(compiled.step(step) for step in layout.step_table())
-        return compiled.engine(k.run)(codes, M, t, last, SLICE)  # type: ignore[no-any-return]
+        return compiled.engine(k.run, codes)(codes, M, t, last, SLICE)  # type: ignore[no-any-return]
     begun = process_time()
     most = SHORT if _interpreted >= FEW else FIRST
     result = interpreted(layout.steps, M, t, last, most)
