@@ -296,7 +296,8 @@ def _begin(names: list[str]) -> subprocess.Popen[bytes] | None:
         except BlockingIOError:
             return None
         path = os.pathsep.join([str(ROOT.parent), *filter(None, [os.environ.get("PYTHONPATH")])])
-        # It inherits the lock, and outlives this process.
+        # It inherits the lock, outlives this process, and gets no Ctrl-C. In a session of its own
+        # it would not be nice to the others.
         return subprocess.Popen(
             [sys.executable, "-m", "stepgen.timing", "--background", *names],
             env={**os.environ, "PYTHONPATH": path, "NUMBA_CACHE_DIR": str(_folder().parent)},
@@ -304,5 +305,5 @@ def _begin(names: list[str]) -> subprocess.Popen[bytes] | None:
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
             pass_fds=[lock.fileno()],
-            start_new_session=True,
+            process_group=0,
         )
