@@ -1,4 +1,4 @@
-# make demo | talk | docs | test | slow | fuzz | lint | compiled | bench | clean: each sets up its own virtual environment first.
+# make demo | talk | docs | test | slow | fuzz | lint | compiled | bench | bench-check | clean: each sets up its own virtual environment first.
 ROOT := $(dir $(abspath $(lastword $(MAKEFILE_LIST))))
 VENV ?= $(ROOT).venv
 BIN := $(VENV)/bin
@@ -7,7 +7,7 @@ JOBS ?= $(shell nproc)
 # Only the plugins that the tests use, whatever else is installed.
 PYTEST := PYTEST_DISABLE_PLUGIN_AUTOLOAD=1 $(BIN)/python -m pytest -q -p xdist.plugin -p pytest_timeout -n $(JOBS) --dist loadfile --durations 100 --durations-min 4
 
-.PHONY: demo talk docs test slow fuzz lint compiled bench clean
+.PHONY: demo talk docs test slow fuzz lint compiled bench bench-check clean
 .DEFAULT_GOAL := demo
 
 $(VENV)/.ready: $(ROOT)pyproject.toml
@@ -62,6 +62,10 @@ lint: $(VENV)/.ready
 
 bench: $(VENV)/.synth
 	cd $(ROOT) && $(BIN)/python -m benchmarks
+
+# A sample of the tables of benchmarks/RESULTS.md again: which numbers have moved.
+bench-check: $(VENV)/.synth
+	cd $(ROOT) && $(BIN)/python -m benchmarks.check
 
 clean:
 	rm -rf $(VENV) $(ROOT)build
