@@ -16,6 +16,7 @@ from .decoding import Programs
 from .lowering import COLUMNS, fed
 from .model import Model
 from .run import POSITIONS
+from .sharing import Sharing
 from .state import check_room
 from .weight import Array
 
@@ -58,7 +59,7 @@ class Batch(Programs):
         Its only input are ids, and positions.
     requests : int
         Most of them at a time.
-    element, columns, cache, tile, tile_rows, tile_cols
+    element, columns, cache, tile, tile_rows, tile_cols, array
         As for `stepgen.frontend.lower`; each request has `cache` rows.
     chunk : int, optional
         Tokens of a prompt that a run takes by another program, when a request is admitted. Without
@@ -106,6 +107,7 @@ class Batch(Programs):
         lanes: Lanes = LANES,
         tile_rows: int | None = None,
         tile_cols: int | None = None,
+        array: Sharing = "own",
     ) -> None:
         if IDS not in model.inputs or not set(model.inputs) <= {IDS, POSITIONS}:
             raise StepError(
@@ -124,6 +126,7 @@ class Batch(Programs):
             lanes=lanes,
             tile_rows=tile_rows,
             tile_cols=tile_cols,
+            array=array,
         )
         self.requests: list[Request] = []
 

@@ -15,6 +15,7 @@ from ..ir.wire import LANES
 from ..semantics import executor
 from .lowering import COLUMNS, fed, lower, sizes_of
 from .model import Model
+from .sharing import Sharing
 from .state import check_room
 from .weight import Array
 
@@ -25,7 +26,7 @@ class Programs:
     Parameters
     ----------
     model : Model
-    element, columns, cache, tile, batch, last, tile_rows, tile_cols
+    element, columns, cache, tile, batch, last, tile_rows, tile_cols, array
         As for `stepgen.frontend.lower`.
     chunk : int or None
         Tokens of a chunk; without it there is no program for them.
@@ -62,11 +63,12 @@ class Programs:
         lanes: Lanes,
         tile_rows: int | None,
         tile_cols: int | None,
+        array: Sharing,
     ) -> None:
         self.model, self.lanes = model, lanes
         given: dict[str, Any] = {"cache": cache, "tile": tile, "batch": batch}
         named: dict[str, Any] = {**given, "element": element, "columns": columns}
-        named |= {"tile_rows": tile_rows, "tile_cols": tile_cols}
+        named |= {"tile_rows": tile_rows, "tile_cols": tile_cols, "array": array}
         self.graph, self.memory = lower(model, phase="decode", **named)
         self.prefill: Graph | None = None
         sizes = sizes_of(model, "decode", **given)
@@ -116,7 +118,7 @@ class Decoder(Programs):
     Parameters
     ----------
     model : Model
-    element, columns, cache, tile, tile_rows, tile_cols
+    element, columns, cache, tile, tile_rows, tile_cols, array
         As for `stepgen.frontend.lower`.
     chunk : int, optional
         Tokens that a run takes of a prompt, on the same memory; without it, one. Tiles of the
@@ -163,6 +165,7 @@ class Decoder(Programs):
         lanes: Lanes = LANES,
         tile_rows: int | None = None,
         tile_cols: int | None = None,
+        array: Sharing = "own",
     ) -> None:
         super().__init__(
             model,
@@ -176,6 +179,7 @@ class Decoder(Programs):
             lanes=lanes,
             tile_rows=tile_rows,
             tile_cols=tile_cols,
+            array=array,
         )
         self.rows = 0
         self.outputs: dict[str, Array] = {}

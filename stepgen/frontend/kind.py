@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from .kinds.loop import Loop
     from .rows import Rows
     from .run import Step
+    from .sharing import Matrix
     from .site import Site
 
 TOKENS = "T"
@@ -215,6 +216,10 @@ class Kind(ABC):
             By role.
         """
         at.fail(f"{self.name} can't be lowered to a program yet")
+
+    def matrix(self, at: Site, **weights: Weight) -> Matrix | None:
+        """The matrix that it multiplies rows by, if linears like it can share an array."""
+        return None
 
     def bounds(self, given: Operands, positions: int) -> dict[int, tuple[int, str]]:
         """By number of an input, how many ids or positions there are, and what has so many rows.

@@ -22,6 +22,7 @@ from .passes.norms import fold_norms
 from .passes.rotary import pair_columns
 from .run import POSITIONS
 from .sent import ROWS, Tiling
+from .sharing import Sharing
 from .site import Lowering
 from .weight import Array
 
@@ -52,6 +53,7 @@ def lower(
     routed: int | None = None,
     tile_rows: int | None = None,
     tile_cols: int | None = None,
+    array: Sharing = "own",
     data: bool = True,
 ) -> tuple[Graph, dict[str, Array]]:
     """A model as a streaming tensor program.
@@ -95,6 +97,9 @@ def lower(
         Most rows and columns of the tiles of a linear's matrix [in, out], where they divide it
         evenly. By default a linear that reads whole rows has tiles of all rows, one that reads
         slices has tiles of all columns, and no value comes in another order than it is read.
+    array : {"own", "shared"}
+        Whether each linear has a unit of products, or those of a loop that multiply alike share
+        one, which serves them one after the other.
     data : bool
         Whether to give the weights.
 
@@ -120,7 +125,7 @@ def lower(
     given: dict[str, Any] = {"phase": phase, "rows": rows, "cache": cache, "tile": tile}
     given |= {"batch": batch, "last": last, "columns": columns, "data": data}
     given |= {"tiling": tiling, "expert_rows": expert_rows, "routed": routed}
-    given |= {"tile_rows": tile_rows, "tile_cols": tile_cols}
+    given |= {"tile_rows": tile_rows, "tile_cols": tile_cols, "array": array}
     made = lowered(model, element=element, **given)
     return made.graph, made.weights
 
@@ -141,6 +146,7 @@ def lowered(
     routed: int | None = None,
     tile_rows: int | None = None,
     tile_cols: int | None = None,
+    array: Sharing = "own",
     data: bool = True,
 ) -> Lowering:
     """As `lower`, with what each operation became."""
@@ -157,6 +163,8 @@ def lowered(
         raise StepError(
             f"{model.name}: tiling must be address, static or dynamic, not {shown(tiling)}"
         )
+    if array not in get_args(Sharing):
+        raise StepError(f"{model.name}: array must be own or shared, not {shown(array)}")
     sizes = sizes_of(model, phase, rows, cache, tile, batch, last=last)
     if routed is not None and (sizes is not None or (rows or 1) > 1):
         raise StepError(
@@ -172,7 +180,7 @@ def lowered(
             made.columns_of[op.inputs[0]] = wanted
     dims: tuple[DimLike, ...] = (1,) if together == 1 else (1, together)
     made.tiling, made.expert_rows, made.routed = tiling, expert_rows, routed is not None
-    made.tile_rows, made.tile_cols = tile_rows, tile_cols
+    made.tile_rows, made.tile_cols, made.array = tile_rows, tile_cols, array
     if sizes is None:
         dims = (routed or dynamic(TOKENS, bound=model.tokens[1], positive=True),)
     else:

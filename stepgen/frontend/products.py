@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from ..compile.regrouping import Tiles
 from ..ir.dtypes import ElementType
 from ..ir.fn import fn
@@ -33,6 +35,9 @@ def product(
     element : ElementType, optional
         Of the matrix, by default that of factors.
     """
+    array = at.lowering.arrays.get(at.op.name)
+    if array is not None:
+        return array.product(at, at.factors(x, element))
     inner, outer = matrix.shape[-2:]
     rows, cols = at.lowering.tile_rows, at.lowering.tile_cols
     if rows is None and cols is None:
@@ -61,24 +66,39 @@ def _both(
     element: ElementType | None,
 ) -> Rows:
     """By tiles of some rows and some columns: each slice of the result is a sum over the rows."""
-    (*lead, inner, outer), (high, wide) = matrix.shape, tile
+    (*_, inner, outer), (high, wide) = matrix.shape, tile
     parts, count = inner // high, outer // wide
-
-    def packed(array: Array) -> Array:
-        return (
-            array.swapaxes(-1, -2)
-            .reshape(*lead, count, wide, parts, high)
-            .swapaxes(-3, -2)
-            .reshape(*lead, -1, high)
-        )
-
-    weight = matrix.moved((*lead, count * parts * wide, high), packed)
-    loaded = at.load(role, weight, (wide, high), element)
+    loaded = at.load(role, by_tiles(matrix, count, parts), (wide, high), element)
     tiles = Tiles(loaded.stream, 1).in_dims([count, parts]).stream
     read = at.factors(x, element).brought(high, count)
     made = read.accum(fn.matmul(transpose=True), tiles, rank=1)
     at.because(f"a sum of {parts} products for each of {count} slices of {wide} columns")
     return Rows(made, count)
+
+
+def by_tiles(matrix: Weight, count: int, parts: int) -> Weight:
+    """[in, out] as tiles [columns, rows] of each part of the rows of each slice of columns."""
+    *lead, inner, outer = matrix.shape
+
+    def packed(array: Array) -> Array:
+        tiles = array.reshape(*lead, parts, inner // parts, count, outer // count)
+        # To slices, parts, columns, rows.
+        return np.moveaxis(tiles, (-2, -4, -1, -3), (-4, -3, -2, -1)).reshape(shape)
+
+    shape = (*lead, count * parts * (outer // count), inner // parts)
+    return matrix.moved(shape, packed)
+
+
+def rows_by_slices(scale: Weight, count: int) -> Weight:
+    """[groups, out] as rows of each group of each slice of columns."""
+    *lead, groups, outer = scale.shape
+
+    def packed(array: Array) -> Array:
+        rows = array.reshape(*lead, groups, count, outer // count)
+        return np.swapaxes(rows, -2, -3).reshape(shape)
+
+    shape = (*lead, count * groups, outer // count)
+    return scale.moved(shape, packed)
 
 
 def divisor(extent: int, most: int) -> int:

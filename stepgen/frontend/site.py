@@ -32,11 +32,13 @@ from .orders import Joint
 from .products import divisor
 from .rows import Layers, Rows
 from .sent import ROWS, Tiling
+from .sharing import queued
 from .weight import Array, Weight
 
 if TYPE_CHECKING:
     from .caches import Caches, Places
     from .model import Model, Op
+    from .sharing import SharedArray, Sharing
 
 Made = TypeVar("Made")
 
@@ -102,8 +104,7 @@ class Site:
 
     def tensor(self, role: str, weight: Weight, element: ElementType) -> Any:
         """A weight as a tensor in off-chip memory, its last dim as columns."""
-        cols = weight.shape[-1]
-        return self.lowering.tensor(f"{self.op.name}_{role}", weight, cols, element)
+        return self.lowering.tensor(f"{self.op.name}_{role}", weight, weight.shape[-1], element)
 
     def load(
         self, role: str, weight: Weight, tile: tuple[int, int], element: ElementType | None = None
@@ -120,23 +121,40 @@ class Site:
         element : ElementType, optional
             By default that of factors.
         """
-        lowering, layers = self.lowering, self.lowering.layers
-        tensor = self.tensor(role, weight, element or lowering.element)
-        name, count = lowering.name(f"{tensor.name}_load"), weight.size // math.prod(tile)
+        layers, count = self.lowering.layers, weight.size // math.prod(tile)
         if layers is not None and not self.shared(role):
-            count //= layers.trips
-            at = self.tiles(layers, count)
-            return Rows(random_offchip_load(at, tensor, tile=tile, name=name), count)
+            return Rows(self.of_layer(role, weight, tile, element), count // layers.trips)
+        loaded = self.of_all(role, weight, tile, element)
+        return Rows(loaded if count > 1 else loaded.flatten(0, 1), count)
+
+    def of_layer(
+        self, role: str, weight: Weight, tile: tuple[int, int], element: ElementType | None = None
+    ) -> Stream:
+        """As `load`, the tiles of each layer of a loop."""
+        layers = self.lowering.layers
+        assert layers is not None
+        at = self.tiles(layers, weight.size // math.prod(tile) // layers.trips)
+        return self.picked(role, weight, at, tile, element)
+
+    def of_all(
+        self, role: str, weight: Weight, tile: tuple[int, int], element: ElementType | None = None
+    ) -> Stream:
+        """As `load`, tiles that all layers share, in a dim of their own."""
+        lowering, layers, count = (
+            self.lowering,
+            self.lowering.layers,
+            weight.size // math.prod(tile),
+        )
+        tensor = self.tensor(role, weight, element or lowering.element)
         alone = layers is None and lowering.caches is not None  # one tile needs no trigger
-        loaded = linear_offchip_load(
+        return linear_offchip_load(
             tensor,
             tile=tile,
             shape=(1, count) if alone else (count,),
             stride=(0, 1) if alone else (1,),
             ref=None if alone else lowering.first if layers is None else layers.number,
-            name=name,
+            name=lowering.name(f"{tensor.name}_load"),
         )
-        return Rows(loaded if count > 1 else loaded.flatten(0, 1), count)
 
     def columns(
         self, role: str, matrix: Weight, x: Rows, cols: int, element: ElementType | None = None
@@ -270,6 +288,8 @@ class Lowering:
         Those of a program that keeps them, a tile of tokens in each run.
     places : mapping of str to Places
         Those of each attention.
+    array, arrays : {"own", "shared"}, dict of str to SharedArray
+        Whether linears of loops share units of products, and those of a loop by linear.
     columns_of : dict of str to int
         Columns of slices that what reads a value wants.
     made, made_in_layer : dict
@@ -304,6 +324,8 @@ class Lowering:
     padding: Stream | None = None
     caches: Caches | None = None
     places: Mapping[str, Places] = field(default_factory=dict)
+    array: Sharing = "own"
+    arrays: dict[str, SharedArray] = field(default_factory=dict)
     columns_of: dict[str, int] = field(default_factory=dict)
     made: dict[Hashable, Any] = field(default_factory=dict)
     made_in_layer: dict[Hashable, Any] = field(default_factory=dict)
@@ -316,13 +338,10 @@ class Lowering:
 
     def anew(self, *, data: bool) -> Lowering:
         """One of the same model and settings, with nothing lowered yet."""
-        chosen = ("tiling", "expert_rows", "routed", "tile_rows", "tile_cols", "caches", "places")
-        made = Lowering(
-            self.model, Graph(self.graph.name), self.element, self.rows, self.columns, data
-        )
-        for name in (*chosen, "columns_of", "dims"):
-            setattr(made, name, getattr(self, name))
-        return made
+        chosen = ("tiling", "expert_rows", "routed", "tile_rows", "tile_cols", "array", "caches")
+        same = {name: getattr(self, name) for name in (*chosen, "places", "columns_of", "dims")}
+        graph = Graph(self.graph.name)
+        return Lowering(self.model, graph, self.element, self.rows, self.columns, data, **same)
 
     @property
     def positions(self) -> int:
@@ -380,7 +399,7 @@ class Lowering:
         """Operations in order."""
         for op in ops:
             weights = {role: self.model.weights[name] for role, name in op.weights.items()}
-            inputs = [self.noted(name, op.name) for name in op.inputs]
+            inputs = queued([self.noted(n, op.name) for n in op.inputs], bool(self.arrays))
             first = len(self.graph.nodes)
             made = op.kind.lower(Site(self, op), *inputs, **weights)
             self.values[op.name] = replace(made, note=None)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from stepgen.ir.dims import times
-from stepgen.ir.dtypes import DataType, Selector, Tile
+from stepgen.ir.dtypes import DataType, Selector, Tile, address
 from stepgen.ir.expr import Expr, as_expr, constant
 from stepgen.ir.function import Function, Mapped
 from stepgen.ir.operator import Call, Operator, Sizes
@@ -102,7 +102,8 @@ def _reads_numbers(node: Node) -> bool:
     """Whether the function computes with addresses, or with the bits of selectors."""
     function: Function = node.attrs["fn"]
     types = [stream.dtype for stream in node.inputs]
-    return function.reads_numbers or function.calculation(*types) is not None
+    chooses = isinstance(node.outputs[0].dtype, Selector) and types == [address[1, 1]]
+    return chooses or function.reads_numbers or function.calculation(*types) is not None
 
 
 def _inner_of_producer(stream: Stream) -> Expr:

@@ -89,6 +89,7 @@ def parameters(
     expert_rows: int = 16,
     tile_rows: int | None = None,
     tile_cols: int | None = None,
+    array: Literal["own", "shared"] = "own",
     onchip_bits: int | None = None,
     group: int | None = None,
 ) -> dict[str, Any]:
@@ -103,7 +104,7 @@ def parameters(
         **{"phase": phase, "element": element, "rows": rows, "columns": columns},
         **{"cache": cache, "tile": tile, "batch": batch, "last": last, "filled": filled},
         **{"block": block, "layer": layer, "tiling": tiling, "expert_rows": expert_rows},
-        **{"tile_rows": tile_rows, "tile_cols": tile_cols},
+        **{"tile_rows": tile_rows, "tile_cols": tile_cols, "array": array},
         **{"onchip_bits": onchip_bits, "group": group},
     }
 
@@ -442,7 +443,7 @@ def batch(
             )
     sizes = lowering.sizes_of(model, phase, *(asked[name] for name in ("rows", "cache", "tile")))
     assert sizes is not None
-    names = ("element", "columns", "cache", "tile", "tile_rows", "tile_cols")
+    names = ("element", "columns", "cache", "tile", "tile_rows", "tile_cols", "array")
     given = {name: asked[name] for name in names}
     return placed(
         spec, lambda: Batch(model, requests=requests, chunk=sizes.chunk, lanes=lanes, **given)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping
 from typing import Any
 
@@ -21,7 +22,7 @@ from ..semantics.inputs import given_tokens
 from ..semantics.memory import as_matrix
 from ..semantics.tokens import Token
 from ..timing.drive import MAX_CYCLES
-from ..timing.tiles import engine, known
+from ..timing.tiles import engine, known, shares
 from ..timing.tiles.depths import Depth
 from ..timing.tiles.machines import Machine
 from ..timing.tiles.report import Run
@@ -136,16 +137,20 @@ def _timed(
         for name, tensor in graph.tensors.items()
         if tensor.element == address and name in inputs
     }
+    run = functools.partial(
+        engine.run,
+        graph,
+        streams,
+        machine,
+        depths=depths,
+        tensors=tensors,
+        contents=contents,
+        limit=limit,
+    )
+    same = shares.equal(graph, machine)
     try:
-        return engine.run(
-            graph,
-            streams,
-            machine,
-            depths=depths,
-            tensors=tensors,
-            contents=contents,
-            limit=limit,
-        )
+        found = run(shares=same)
+        return run(shares=shares.by_work(found, same)) if same else found
     except MemoryError:
         raise StepError(
             f"there is not enough memory to time {graph.name} on {machine.name}"

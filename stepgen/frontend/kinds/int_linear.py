@@ -13,6 +13,7 @@ from ..kind import Kind, Operands, Value
 from ..products import product
 from ..rows import Rows
 from ..run import Step
+from ..sharing import Matrix
 from ..site import Site
 from ..weight import Array, Weight
 from .linear import Linear
@@ -97,6 +98,10 @@ class IntLinear(Form):
         if bias is not None:
             made = made.map(fn.add(), at.load("bias", bias, (1, made.cols), int32).stream)
         return Rows(self._ended(made.stream, at.inputs[0]), made.slices)
+
+    def matrix(self, at: Site, weight: Weight, bias: Weight | None = None) -> Matrix:  # type: ignore[override]
+        """Integers."""
+        return Matrix(weight, int8)
 
     def _ended(self, sums: Any, x: Value) -> Any:
         if self.to == "int32":

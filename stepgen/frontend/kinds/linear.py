@@ -10,6 +10,7 @@ from ..kind import Kind, Operands, Value
 from ..products import product
 from ..rows import Rows
 from ..run import Step
+from ..sharing import Matrix
 from ..site import Site
 from ..weight import Array, Weight
 
@@ -54,6 +55,10 @@ class Linear(Kind):
         if bias is None:
             return made
         return made.map(fn.add(), at.load("bias", bias, (1, made.cols), f32).stream)
+
+    def matrix(self, at: Site, weight: Weight, bias: Weight | None = None) -> Matrix:  # type: ignore[override]
+        """Real numbers."""
+        return Matrix(weight.T if self.transposed else weight)
 
     def flops(self, given: Operands, cached: int) -> int:
         """2 for each element of the weight, 1 for one of the bias."""

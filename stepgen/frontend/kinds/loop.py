@@ -14,6 +14,7 @@ from ..kind import Kind, Operands, Value
 from ..model import Op
 from ..rows import Layers, Rows
 from ..run import Step
+from ..sharing import arrays
 from ..site import Site
 from ..weight import Array, Weight
 
@@ -82,10 +83,13 @@ class Loop(Kind):
         at.because(f"one circuit for all {self.trips} layers, which go round")
         whole.layers, whole.made_in_layer = Layers(self.trips, self.shared, number), {}
         whole.values[self.begin] = Rows(begun)
+        if whole.array == "shared":
+            found = arrays(whole, self.body)
+            whole.arrays = {one.site.op.name: a for a in found for one in a.members}
         whole.lower(self.body)
         done, others = partition(whole.read(self.end).whole().stream, last, rank=0)
         back.connect(others)
-        whole.layers, whole.values = None, outer
+        whole.layers, whole.values, whole.arrays = None, outer, {}
         return Rows(done)
 
     def __str__(self) -> str:

@@ -14,9 +14,10 @@ from ...ir.stream import Stream
 from ...semantics.numbers import round_to
 from ..integers import Numbers
 from ..kind import Kind, Operands, Value
-from ..products import product
+from ..products import by_tiles, product, rows_by_slices
 from ..rows import Rows
 from ..run import Step
+from ..sharing import Matrix
 from ..site import Site
 from ..steps import (
     as_sums,
@@ -142,12 +143,15 @@ class ScaledLinear(Kind):
 
     def _by_groups(self, at: Site, x: Rows, weight: Weight, scale: Weight, *, real: bool) -> Rows:
         """By tiles of a group of rows and a slice of columns, whose products are scaled."""
+        array = at.lowering.arrays.get(at.op.name)
+        if array is not None:
+            return array.product(at, at.factors(x) if real else x)
         (inner, outer), groups = weight.shape[-2:], scale.shape[-2]
         high, cols = inner // groups, at.cut(outer) if x.slices == 1 else outer
         count = outer // cols
-        stored = at.load("weight", _by_slices(weight, count, groups), (cols, high), self._element)
+        stored = at.load("weight", by_tiles(weight, count, groups), (cols, high), self._element)
         factors = stored.stream.map(fn.convert(at.lowering.element)) if real else stored.stream
-        scales = at.load("scale", _rows_by_slices(scale, count), (1, cols), f32).stream
+        scales = at.load("scale", rows_by_slices(scale, count), (1, cols), f32).stream
         read = (at.factors(x) if real else x).brought(high, count)
         if groups > 1:
             factors, scales = (_in_groups(tiles, count, groups) for tiles in (factors, scales))
@@ -156,6 +160,20 @@ class ScaledLinear(Kind):
         if groups > 1:
             made = made.accum(fn.add(), rank=1)
         return Rows(made, count)
+
+    def matrix(  # type: ignore[override]
+        self,
+        at: Site,
+        weight: Weight,
+        scale: Weight,
+        bias: Weight | None = None,
+        step: Weight | None = None,
+    ) -> Matrix | None:
+        """Integers; scales are those of products, or of a column's sum."""
+        if step is not None and scale.shape[-2] == 1:
+            return Matrix(weight, self._element)
+        scale = scale if step is None else both_weights(at, scale, step)
+        return Matrix(weight, self._element, scale, converts=step is None)
 
     @property
     def _element(self) -> ElementType:
@@ -169,31 +187,6 @@ class ScaledLinear(Kind):
         """As of a linear, and 2 for each scale."""
         groups, cols = given.weights["scale"]
         return Linear().flops(given, cached) + 2 * groups * cols
-
-
-def _by_slices(weight: Weight, count: int, groups: int) -> Weight:
-    """[in, out] as tiles [columns, rows] of each group of rows of each slice of columns."""
-    *lead, inner, outer = weight.shape
-
-    def packed(array: Array) -> Array:
-        tiles = array.reshape(*lead, groups, inner // groups, count, outer // count)
-        # To slices, groups, columns, rows.
-        return np.moveaxis(tiles, (-2, -4, -1, -3), (-4, -3, -2, -1)).reshape(shape)
-
-    shape = (*lead, count * groups * (outer // count), inner // groups)
-    return weight.moved(shape, packed)
-
-
-def _rows_by_slices(scale: Weight, count: int) -> Weight:
-    """[groups, out] as rows of each group of each slice of columns."""
-    *lead, groups, outer = scale.shape
-
-    def packed(array: Array) -> Array:
-        rows = array.reshape(*lead, groups, count, outer // count)
-        return np.swapaxes(rows, -2, -3).reshape(shape)
-
-    shape = (*lead, count * groups, outer // count)
-    return scale.moved(shape, packed)
 
 
 def _in_groups(tiles: Stream, count: int, groups: int) -> Stream:

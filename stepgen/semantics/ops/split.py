@@ -8,9 +8,12 @@ from stepgen.semantics.tokens import Token
 
 
 def run(use: Use) -> Process:
-    """The last token of each part gets the stop of the group, which comes with its last one."""
+    """The last token of each part gets the stop of the group, which comes with its last one.
+
+    Where groups have no dim above but the outermost, their stop is known before.
+    """
     x, outs, dim, sizes = use.inputs[0], use.outputs, use["dim"], use["sizes"]
-    inside = x.stream.rank > dim
+    inside, waits = x.stream.rank > dim, x.stream.rank > dim + 1
     while True:
         lasts = []
         for out, size in zip(outs, sizes, strict=True):
@@ -25,8 +28,10 @@ def run(use: Use) -> Process:
                         return
                     if above:
                         continue
-                    if chunk == size - 1 and token.stop >= dim and inside:
+                    if chunk == size - 1 and token.stop >= dim and waits:
                         lasts.append(token)
+                    elif chunk == size - 1 and token.stop >= dim and inside:
+                        out.put(Token(token.kind, token.value, dim + 1, token.low))
                     else:
                         out.put(token)
                     if token.stop >= dim:

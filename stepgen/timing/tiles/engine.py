@@ -34,6 +34,7 @@ def run(
     depths: Mapping[str, Depth] | None = None,
     tensors: Mapping[str, npt.ArrayLike] | None = None,
     contents: Mapping[str, Beats] | None = None,
+    shares: Mapping[str, int] | None = None,
     limit: int = MAX_CYCLES,
 ) -> Run:
     """Time a program.
@@ -53,6 +54,8 @@ def run(
         Contents of tensors of addresses, by name; those of others are not needed.
     contents : mapping of str to Beats, optional
         Contents of streams that depend on data (`known.decided`), by name, in the form of `given`.
+    shares : mapping of str to int, optional
+        FLOPs per cycle of single operators, by name, instead of the machine's.
     limit : int
         Most cycles of the run.
 
@@ -82,6 +85,7 @@ def run(
                 tensors=tensors,
                 contents=contents,
                 sizes=sizes,
+                shares=shares,
             )
             if not fifos:
                 fifos.update(program.fifos)
@@ -127,7 +131,7 @@ def _run(program: Program, limit: int) -> Run:
             total.pop("largest")
             memory = allocated(node, machine.policy, total["tokens"], largest)
             operators[node.name] = Operator(
-                node.name, node.op, memory=memory, compute=_compute(node, machine), **total
+                node.name, node.op, memory=memory, compute=_compute(node, program), **total
             )
     noted = Trace.of(program, M, trace, t)
     return Run(machine, t, int(M[PEAK]), operators, _choices(program, notes), noted)
@@ -188,12 +192,12 @@ def _counts(M: Cycles, a: int, cycles: int) -> dict[str, int]:
     return {**states, **own}
 
 
-def _compute(node: Node, machine: Machine) -> int:
+def _compute(node: Node, program: Program) -> int:
     """FLOPs per cycle of an operator."""
     function = node.attrs.get("fn")
     if not node.face.computes or function is None:
         return 0
-    return machine.compute.of(function.name)
+    return program.flops(node)
 
 
 def _choices(program: Program, notes: Cycles) -> dict[str, list[int]]:

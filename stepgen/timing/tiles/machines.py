@@ -29,6 +29,10 @@ class Compute:
         The same for operators that apply these functions.
     fixed : dict of str to int
         Cycles per element of functions that take a fixed time, for any tile.
+    multipliers : int, optional
+        Those of all operators that multiply matrices together, instead of FLOPs of each: they are
+        divided by the root of the work that each has in a run, with which the sum of their times is
+        least.
 
     Raises
     ------
@@ -39,11 +43,14 @@ class Compute:
     flops: int = 4096
     of_functions: dict[str, int] = field(default_factory=dict)
     fixed: dict[str, int] = field(default_factory=dict)
+    multipliers: int | None = None
 
     def __post_init__(self) -> None:
         positive.check("compute", positive.integers(self))
         positive.check("compute.of_functions", self.of_functions)
         positive.check("compute.fixed", self.fixed)
+        if self.multipliers is not None:
+            positive.check("compute", {"multipliers": self.multipliers})
 
     def of(self, function: str) -> int:
         """FLOPs per cycle of an operator that applies `function`."""

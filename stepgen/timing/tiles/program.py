@@ -69,6 +69,8 @@ class Program(Layout):
         Contents of tensors of addresses, by name.
     contents : mapping of str to Beats, optional
         Contents of streams that depend on data, by name, in the form of `given`.
+    shares : mapping of str to int, optional
+        FLOPs per cycle of single operators, by name, instead of the machine's.
     """
 
     def __init__(
@@ -81,6 +83,7 @@ class Program(Layout):
         tensors: Mapping[str, npt.ArrayLike] | None = None,
         contents: Mapping[str, Beats] | None = None,
         sizes: Mapping[str, int] | None = None,
+        shares: Mapping[str, int] | None = None,
     ) -> None:
         super().__init__(f"program {graph.name} on {machine.name}")
         self.graph, self.machine = graph, machine
@@ -95,6 +98,7 @@ class Program(Layout):
         self._given, self._record, self._tensors = given, record, tensors or {}
         self._contents_of = contents or {}
         self._depths, self._sizes = depths, sizes or {}
+        self._shares = shares or {}
         self.unbounded: dict[str, int] = {}
         self._memory = machine.memory.lay_out(self)
         self._base = 0
@@ -324,6 +328,10 @@ class Program(Layout):
             return -1
         return 0 if node.attrs["fn"].grows else self.extent(node.outputs[0])
 
+    def flops(self, node: Node) -> int:
+        """FLOPs per cycle of an operator that applies a function."""
+        return self._shares.get(node.name) or self.machine.compute.of(node.attrs["fn"].name)
+
     def cost(self, node: Node, stored: int) -> int:
         """The cost record of a node's function."""
         function, compute = node.attrs["fn"], self.machine.compute
@@ -335,7 +343,7 @@ class Program(Layout):
         return self.reserve(
             costs.record(
                 function,
-                flops=compute.of(function.name),
+                flops=self.flops(node),
                 fixed=compute.fixed.get(function.name, 0),
                 bandwidth=self.machine.onchip_bandwidth,
                 add_up=self.machine.loads_add_up,

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import numpy as np
+
+from ....ir.dtypes import Selector, address
 from ....ir.errors import StepError
 from ....ir.stream import Node
 from ....ir.wire import VALUE
@@ -49,6 +52,7 @@ P = record(
     "cost",
     "number",
     "constant",
+    "consumers",
     "operands",
     "arity",
     "passes_at",
@@ -56,9 +60,9 @@ P = record(
     "count",
     "ins",
 )
-TILE, SPAN_END, CALCULATED = -2, -1, 0
-"""What is made: a tile, the last address of a range, or the number of an operation of `addresses`,
-whose number is that of the operation."""
+CHOSEN, TILE, SPAN_END, CALCULATED = -3, -2, -1, 0
+"""What is made: a selector of the consumer that an address names, a tile, the last address of a
+range, or the number of an operation of `addresses`, whose number is that of the operation."""
 LIMIT = (1 << 49) - 1
 """What larger addresses become, for which a beat has no room."""
 
@@ -115,6 +119,8 @@ def refuses(M: Memory, a: int) -> bool:
     """Whether the operands are an empty range, or addresses without a result."""
     if M[a + P.number] == SPAN_END:
         return empty_range(M, a)
+    if M[a + P.number] == CHOSEN and kind_of(head(M, M[a + P.ins])) == VALUE:
+        return operands.word(M, M[a + P.operands], 0) >= M[a + P.consumers]
     if M[a + P.number] < CALCULATED or kind_of(head(M, M[a + P.ins])) != VALUE:
         return False
     first, second = numbers(M, a)
@@ -131,6 +137,9 @@ def pass_on(M: Memory, a: int, t: int) -> None:
         x, y, z = operand(M, a, 0), operand(M, a, 1), operand(M, a, 2)
         if M[a + P.number] == SPAN_END:
             made = span_start(x) + span_length(x) - 1
+        elif M[a + P.number] == CHOSEN:
+            at = operands.word(M, M[a + P.operands], 0) * M[a + P.consumers]
+            made = M[a + P.constant] + at
         elif M[a + P.number] >= CALCULATED:
             first, second = numbers(M, a)
             made = calculated(M[a + P.number], first, second, LIMIT)
@@ -179,6 +188,11 @@ def build(node: Node, to: Program) -> None:
     computed = function.calculation(*(stream.dtype for stream in node.inputs))
     if computed:
         number, constant = OPERATIONS[computed[0]], computed[1]
+    dtype, consumers = node.outputs[0].dtype, 0
+    if isinstance(dtype, Selector) and node.inputs[0].dtype == address[1, 1]:
+        number, consumers = CHOSEN, dtype.n
+        bits = np.eye(consumers, dtype=np.int64).reshape(-1)
+        constant = to.reserve(bits) if consumers > 1 else 1  # a bit is its own word
     ins, out = to.inputs(node), to.output(node)
     cost, (first, arity) = to.cost(node, -1), operands.build(node, to)
     own = fresh(
@@ -187,6 +201,7 @@ def build(node: Node, to: Program) -> None:
         cost=cost,
         number=number,
         constant=min(constant or 0, LIMIT),
+        consumers=consumers,
         operands=first,
         arity=arity,
         passes_at=0,
@@ -196,6 +211,8 @@ def build(node: Node, to: Program) -> None:
     )
     actor = to.add(node, apply, own, reads=ins, writes=[out])
     needs = "makes addresses of at least 0" if computed else "needs ranges of at least 1"
+    if number == CHOSEN:
+        needs = f"needs numbers of consumers below {consumers}"
     if number == PAIR:
         needs = (
             f"is timed on tiles for starts below {1 << SPAN_START_BITS} and lengths below "

@@ -10,6 +10,7 @@ from ...kernel import (
     Memory,
     acted,
     aux_of,
+    head,
     kind_of,
     low_of,
     make_beat,
@@ -27,7 +28,8 @@ from ..program import Program
 # kept for its references
 P = record(
     *COMMON._fields,
-    *("x", "dim", "inside", "refers", "count", "sizes", "held", "refer", "part", "chunk", "outs"),
+    *("x", "dim", "inside", "holds", "refers", "count", "sizes", "held", "refer", "part", "chunk"),
+    "outs",
 )
 
 
@@ -37,25 +39,31 @@ def deal(M: Memory, a: int, t: int) -> int:
     wait = ready(M, x, t)
     if wait != READY:
         return wait
+    beat, part = head(M, x), M[a + P.part]
+    above = is_done(beat) or (kind_of(beat) == BARE and low_of(beat) > dim + 1)
+    stop = stop_of(beat)
+    ends_part = stop >= dim and M[a + P.chunk] == M[M[a + P.sizes] + part] - 1
+    ends_group = ends_part and part == count - 1
     for n in range(count):
-        wait = room(M, M[outs + n], t)
-        if wait != READY:
-            return wait
-    beat, part = take(M, x, t), M[a + P.part]
-    if is_done(beat) or (kind_of(beat) == BARE and low_of(beat) > dim + 1):
+        if above or n == part or (ends_group and M[a + P.holds]):
+            wait = room(M, M[outs + n], t)
+            if wait != READY:
+                return wait
+    take(M, x, t)
+    if above:
         for n in range(count):
             send(M, a, M[outs + n], t, beat)
         return NEVER if is_done(beat) else acted(M, t)
     if M[a + P.refers]:
         buffers.share(M, beat, M[M[a + P.refer] + part])
-    stop = stop_of(beat)
-    ends_part = stop >= dim and M[a + P.chunk] == M[M[a + P.sizes] + part] - 1
-    ends_group = ends_part and part == count - 1
-    if ends_part and M[a + P.inside] and not ends_group:
+    if ends_part and M[a + P.holds] and not ends_group:
         M[M[a + P.held] + part] = beat
+    elif ends_part and M[a + P.inside] and not ends_group:
+        last = make_beat(kind_of(beat), dim + 1, low_of(beat), aux_of(beat))
+        send(M, a, M[outs + part], t, last)
     else:
         send(M, a, M[outs + part], t, beat)
-    if ends_group and M[a + P.inside]:
+    if ends_group and M[a + P.holds]:
         for n in range(count - 1):
             held = M[M[a + P.held] + n]
             last = make_beat(kind_of(held), stop, low_of(held), aux_of(held))
@@ -77,6 +85,7 @@ def build(node: Node, to: Program) -> None:
         x=x,
         dim=node.attrs["dim"],
         inside=node.inputs[0].rank > node.attrs["dim"],
+        holds=node.inputs[0].rank > node.attrs["dim"] + 1,
         refers=any(refer),
         count=len(outs),
         sizes=to.reserve(node.attrs["sizes"]),
