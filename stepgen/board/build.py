@@ -149,8 +149,8 @@ def _build(
     key = key_of(design, board, [*versions, str(seeds)])
     for place in earlier:
         with suppress(*DAMAGED):
-            if (told := found(place, key)) is not None:
-                return _bitstream(place, board, {**told, "there": True})
+            if (entry := found(place, key)) is not None:
+                return _bitstream(place, board, {**entry, "there": True})
     folder = cache_folder() / "bitstreams" / f"{name}-{key}"
 
     def make(place: Path) -> dict[str, object]:

@@ -115,8 +115,8 @@ class _Checks:
             grades = board.chip.speed_grades
         except StepError as error:
             raise self._raise("part", error) from None
-        told = f"a grade of {board.part}, {_either(map(str, grades))}"
-        self._must(board.speed in grades, "speed", told, board.speed)
+        wanted = f"a grade of {board.part}, {_either(map(str, grades))}"
+        self._must(board.speed in grades, "speed", wanted, board.speed)
 
     def _clock(self) -> None:
         clock = self.board.clock
@@ -127,8 +127,8 @@ class _Checks:
         try:
             _ = self.board.pll
         except StepError as error:
-            told = f"clock: hz {clock.hz} and design_hz {clock.design_hz}"
-            raise self._raise(told, error) from None
+            clocks = f"clock: hz {clock.hz} and design_hz {clock.design_hz}"
+            raise self._raise(clocks, error) from None
         pair = isinstance(family(self.board.chip.family), MmcmFamily)
         wanted = "a site, or the two of a differential pair" if pair else "a site"
         count = 1 if isinstance(clock.pin, str) else len(clock.pin)
@@ -153,12 +153,12 @@ class _Checks:
         for key in (item.name for item in fields(memory)):
             there = getattr(memory, key) is not None
             if key != "kind" and there != (key in KINDS[kind]):
-                told = f"can't have {key}" if there else f"lacks {key}"
-                raise StepError(f"{self.file}: memory {told}, as its kind is {kind}")
+                problem = f"can't have {key}" if there else f"lacks {key}"
+                raise StepError(f"{self.file}: memory {problem}, as its kind is {kind}")
         if memory.bytes is not None:
-            size, told = memory.bytes, f"a power of two from {LEAST_MEMORY:,}"
+            size, power = memory.bytes, f"a power of two from {LEAST_MEMORY:,}"
             fits = size >= LEAST_MEMORY and not size & size - 1
-            self._must(fits, "memory: bytes", f"{told} on", size)
+            self._must(fits, "memory: bytes", f"{power} on", size)
             if kind == "spram":
                 wanted = f"block, as parts of {part.family} have no SPRAM"
                 self._must(part.family == "ice40", "memory: kind", wanted, kind)
@@ -174,8 +174,8 @@ class _Checks:
             try:
                 _ = self.board.sdram
             except StepError as error:
-                told = f"memory: chip: refi {memory.chip.refi:g}, rp {memory.chip.rp:g}, rfc"
-                raise self._raise(f"{told} {memory.chip.rfc:g}", error) from None
+                times = f"memory: chip: refi {memory.chip.refi:g}, rp {memory.chip.rp:g}, rfc"
+                raise self._raise(f"{times} {memory.chip.rfc:g}", error) from None
 
     def _chip(self, chip: SdramChip) -> None:
         bounds = {"column_bits": ALL_BANKS, "row_bits": MOST_ROW_BITS, "mrd": MOST_ROW_BITS}
@@ -206,18 +206,18 @@ class _Checks:
         try:
             _ = self.board.sdram_clock
         except StepError as error:
-            told = f"setup {way.setup:g}, hold {way.hold:g}, round_trip {least:g} to {most:g}"
-            raise self._raise(f"memory: way: {told}", error) from None
+            times = f"setup {way.setup:g}, hold {way.hold:g}, round_trip {least:g} to {most:g}"
+            raise self._raise(f"memory: way: {times}", error) from None
 
     def _pins(self, pins: SdramPins, chip: SdramChip) -> None:
         counts = {"ba": 2, "a": max(chip.row_bits, ALL_BANKS + 1)}
         counts |= {"dqm": chip.data_bits // 8, "dq": chip.data_bits}
         for key, count in counts.items():
             sites = getattr(pins, key)
-            told = f"{count} sites"
+            wanted = f"{count} sites"
             if len(sites) != count:
-                told += f" ({len(sites)} are given)"
-            self._must(len(sites) == count, f"memory: pins: {key}", told, sites)
+                wanted += f" ({len(sites)} are given)"
+            self._must(len(sites) == count, f"memory: pins: {key}", wanted, sites)
 
     def _pads(self) -> None:
         """Sites, and what is said of pads by their names."""

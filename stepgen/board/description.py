@@ -226,7 +226,7 @@ def named(name: str) -> Board:
     Raises
     ------
     StepError
-        Where there is none of this name, or what is wrong in its file.
+        If there is no board of this name, or its file is wrong.
     """
     if name not in (known := names()):
         raise StepError(f"there is no board {name!r}, only {', '.join(known)}")

@@ -199,7 +199,7 @@ class Device:
         """Write tensors to the board, where they stay: for `step`.
 
         Tensors that the program never writes are not sent where the board holds them already, as
-        after a lost link, or from an earlier process: a mark in its memory tells.
+        after a lost link, or from an earlier process: a mark in its memory identifies them.
 
         Parameters
         ----------
@@ -321,8 +321,8 @@ class Device:
         Raises
         ------
         StepError
-            If the run does not end, the design reports an error, or what it gives is not what the
-            reference gives; `test` tells more.
+            If the run does not end, the design reports an error, or its results differ
+            from the reference; `test` reports more.
         """
         report = self.test(inputs)
         results = self.results(report)

@@ -27,7 +27,7 @@ LESS = {
     "multiplier": "fewer lanes (a matrix unit has lanes x lanes), or experts that share regions "
     "(time_multiplex)",
 }
-"""What takes less of a resource; of block RAM `Taken.less` tells."""
+"""How to use less of a resource; for block RAM see `Taken.less`."""
 
 
 def available(part: Part) -> dict[str, int]:

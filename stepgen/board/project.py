@@ -118,9 +118,9 @@ def write(
         return {"board": board.key, "files": hashes}
 
     folder = cache_folder() / "projects" / f"{name}-{key}"
-    told: Mapping[str, Any] = kept(folder, key, make, keep=KEEP)
+    entry: Mapping[str, Any] = kept(folder, key, make, keep=KEEP)
     progress("project is written", 1.0)
-    return Project(folder, board, told["there"])
+    return Project(folder, board, entry["there"])
 
 
 def document(made: Project) -> dict[str, Any]:

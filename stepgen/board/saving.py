@@ -31,13 +31,13 @@ class Made(Protocol):
 
 
 def found(folder: Path, key: str) -> dict[str, Any] | None:
-    """What is told of a folder, if it holds what was made from the same, unchanged."""
+    """The record of a folder, if its files were made with this key and are unchanged."""
     with suppress(*DAMAGED):
-        told: dict[str, Any] = json.loads((folder / MADE).read_text(encoding="utf-8"))
-        if told["key"] == key and all(
-            content_of(folder / name) == wanted for name, wanted in told["files"].items()
+        record: dict[str, Any] = json.loads((folder / MADE).read_text(encoding="utf-8"))
+        if record["key"] == key and all(
+            content_of(folder / name) == wanted for name, wanted in record["files"].items()
         ):
-            return told
+            return record
     return None
 
 
@@ -56,7 +56,7 @@ def check_place(folder: Path, board: Board) -> None:
     """
     place = folder / board.key
     if not place.is_dir() and (place.exists() or place.is_symlink()):
-        raise StepError(f"can't write {place}: it is no folder")
+        raise StepError(f"can't write {place}: it is not a folder")
     if place.is_dir() and any(place.iterdir()) and not (place / MADE).is_file():
         raise StepError(
             f"can't write {place}: it was not written by stepgen build: name another folder"
@@ -78,8 +78,7 @@ def saving(made: Made, folder: Path) -> Iterator[Path]:
     """Put all that was made for a board into a folder, under the board's name.
 
     The files are there, in a folder of their own, when the block begins, and move to their places
-    when it ends without an error: what a full disk prevents is told before the block changes what
-    belongs to them.
+    when it ends without an error: a full disk raises before the block changes the old ones.
 
     Parameters
     ----------
@@ -120,7 +119,7 @@ def saving(made: Made, folder: Path) -> Iterator[Path]:
 
 
 def _check_unlisted(path: Path, content: bytes) -> None:
-    """Check that a file of which no record tells is not there, or is the same."""
+    """Check that an unrecorded file does not exist, or has the same content."""
     if path.exists() and not (path.is_file() and path.read_bytes() == content):
         raise StepError(
             f"can't write {path}: it is not as stepgen build would write it, and no record of it "

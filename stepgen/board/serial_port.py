@@ -111,7 +111,7 @@ def _why(error: Any) -> str:
     if number == errno.EAGAIN:
         return "another program uses it"
     if "configure port" in text or number == errno.ENOTTY:
-        return "it is no serial port"
+        return "it is not a serial port"
     return text if number is None else os.strerror(number)
 
 

@@ -51,7 +51,7 @@ GAP = 8
 """Words that are alike and yet written: a request costs as much."""
 
 SHARE = 2048
-"""Words of memory after which progress is told."""
+"""Words of memory after which progress is reported."""
 
 Share = tuple[int, int, int]
 Words = npt.NDArray[np.uint32]

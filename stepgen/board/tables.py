@@ -140,7 +140,7 @@ class Streams:
 
 @dataclass(frozen=True)
 class Led:
-    """Sites of pins that tell something: what is high while the design runs."""
+    """Sites of LEDs: `running` is high while the design runs."""
 
     running: str
 

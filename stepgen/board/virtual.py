@@ -51,7 +51,7 @@ CONTENTS, WANTED, FOUND = "contents.hex", "wanted.txt", "found.hex"
 """Files in which contents of a memory pass."""
 
 BAUD = 115_200
-"""What a pseudo-terminal is told, which heeds no speed."""
+"""The speed set on a pseudo-terminal, which ignores it."""
 
 
 def build(

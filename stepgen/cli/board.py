@@ -23,7 +23,7 @@ class MaybeProgram(ProgramOptions):
         type=NAME,
         required=False,
         help="A board, which is shown alone, or a program, whose estimated share of each board is "
-        "told: path.py:function, the name of a shipped example, a graph saved as .json, or a "
+        "shown: path.py:function, the name of a shipped example, a graph saved as .json, or a "
         "design folder.",
     )
 

@@ -92,8 +92,8 @@ def command(
     with waiting.progress(quiet=json) as progress, atomic_folder(output) as place:
         verdicts, columns = [], []
         for tiling, program, experiment in zip(TILINGS, programs, experiments, strict=True):
-            tell = _prefixed(progress, f"{tiling} tiles")
-            tell("writing Verilog", 0.0)
+            report = _prefixed(progress, f"{tiling} tiles")
+            report("writing Verilog", 0.0)
             write(place / tiling, program, experiment.design, earlier=[output / tiling])
             verdicts.append(
                 experiment.test(
@@ -101,10 +101,10 @@ def command(
                     driver=driver,
                     waveform=place / f"{experiment.design.name}{wave}",
                     waveform_cycles=WAVEFORM_CYCLES,
-                    progress=tell,
+                    progress=report,
                 )
             )
-            tell("counting memories", 0.99)
+            report("counting memories", 0.99)
             columns.append(_column(program, experiment, verdicts[-1]))
         progress("drawing the timeline", 0.99)
         runs = [
@@ -125,8 +125,8 @@ def command(
     good = all(v.good for v in verdicts) and (deployed is None or bool(deployed["good"]))
     if json:
         runs_data = dict(zip(TILINGS, columns, strict=True))
-        told = {"good": good, "runs": runs_data, "board": deployed, "files": files}
-        console.show_json(told)
+        document = {"good": good, "runs": runs_data, "board": deployed, "files": files}
+        console.show_json(document)
     else:
         console.show(console.demo_table(TILINGS, columns), console.pairs_table(files))
         if deployed is not None:
@@ -149,10 +149,10 @@ def _load(tiling: str, settings: Sequence[str], routing: Path | None, seed: int)
 
 
 def _prefixed(progress: Callable[[str, float], None], name: str) -> Callable[[str, float], None]:
-    def tell(what: str, share: float) -> None:
+    def report(what: str, share: float) -> None:
         progress(f"{name}: {what}", share)
 
-    return tell
+    return report
 
 
 def _deployed(seed: int, progress: Callable[[str, float], None]) -> dict[str, Any]:

@@ -157,8 +157,8 @@ def _replayed(
         cases = [(path, dataclasses.replace(case, simulator=simulator)) for path, case in cases]
     verdicts = [(str(path), case, compare(case, rtl=rtl)) for path, case in cases]
     if json:
-        told = [{"file": path, "status": v.status, "says": v.says} for path, _, v in verdicts]
-        console.show_json({"cases": told})
+        rows = [{"file": path, "status": v.status, "says": v.says} for path, _, v in verdicts]
+        console.show_json({"cases": rows})
     else:
         for path, case, verdict in verdicts:
             console.show(f"{path}: {verdict.status} {verdict.says}".rstrip(), str(case.graph))

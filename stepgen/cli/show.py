@@ -216,8 +216,8 @@ def _design(table: Design, *, json: bool) -> None:
     except StepError as error:  # a unit of one's own may have no circuit yet
         found, missing = None, f"resources can't be estimated: {error}"
     if json:
-        told = {} if found is None else {ESTIMATE: resources.document(table, found)}
-        console.show_json({**loads(table.to_json()), **told})
+        extra = {} if found is None else {ESTIMATE: resources.document(table, found)}
+        console.show_json({**loads(table.to_json()), **extra})
         return
     shown = (missing,) if found is None else resources.tables(table, found)
     console.show(*console.design_tables(table), *shown)

@@ -220,6 +220,6 @@ def _source(dut: Any, port: StreamPort, case: Case) -> Source:
 
 def _sink(dut: Any, port: StreamPort, case: Case) -> Sink:
     words = len(case.expected.get(port.name, ())) if port.raw else None
-    # Padding may be X, and is not compared; an X elsewhere is told by those who watch.
+    # Padding may be X, and is not compared; monitors report an X elsewhere.
     padded = bool(port.tail)
     return Sink(dut, port.signal, _stalls(port, case), words=words, padded=padded)

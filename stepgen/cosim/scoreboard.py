@@ -247,8 +247,8 @@ def _register_faults(outcome: Outcome, interface: Interface) -> list[str]:
     detail = registers[DETAIL.offset]
     if (code, detail) != (case.error, case.detail):
         said, due = (
-            f"error {number}" + (f": {what}" if (what := interface.explained(number, told)) else "")
-            for number, told in ((code, detail), (case.error, case.detail))
+            f"error {number}" + (f": {what}" if (what := interface.explained(number, cause)) else "")
+            for number, cause in ((code, detail), (case.error, case.detail))
         )
         faults.append(f"the design reports {said}" + (f"; expected {due}" if case.error else ""))
     ended = (RUNNING.mask if case.stops else DONE.mask) | (ERROR.mask if code else 0)

@@ -106,7 +106,7 @@ class BusPort:
         Whether the wrapper is its master.
     signals : tuple of Signal
     parameters : dict of str to str
-        What tools are told of it.
+        Bus parameters for tools, by name.
     """
 
     name: str

@@ -64,7 +64,7 @@ def _errors(design: Design) -> list[dict[str, Any]]:
 
 def _tensor(name: str, region: Region) -> dict[str, Any]:
     """What the library knows of a tensor; columns of which several share a byte count as one."""
-    element, told = STORED[region.element], dataclasses.asdict(region)
+    element, fields = STORED[region.element], dataclasses.asdict(region)
     rows, cols = region.tile
-    told |= {"cols": region.cols // element.packed, "tile": (rows, cols // element.packed)}
-    return {"name": name, "bytes": element.bytes} | told
+    fields |= {"cols": region.cols // element.packed, "tile": (rows, cols // element.packed)}
+    return {"name": name, "bytes": element.bytes} | fields

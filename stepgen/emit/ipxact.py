@@ -116,7 +116,7 @@ def _interface(
         )
         for logical, port in ports.items()
     ]
-    told = [
+    listed = [
         _parameter(key, value, **{"spirit:id": f"BUSIFPARAM_VALUE.{name.upper()}.{key}"})
         for key, value in parameters.items()
     ]
@@ -127,7 +127,7 @@ def _interface(
         _kind("abstractionType", library, f"{bus}_rtl"),
         mode,
         _node("portMaps", *maps),
-        *([_node("parameters", *told)] if told else []),
+        *([_node("parameters", *listed)] if listed else []),
     )
 
 

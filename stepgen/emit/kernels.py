@@ -132,18 +132,18 @@ def _check(unit: Unit, design: Design, files: dict[str, str]) -> None:
             cwd=place,
             env={**os.environ, "VERILATOR_ROOT": str(tool.root)},
         )
-    told = f"{unit.kind} {unit.name} ({', '.join(unit.params.sources)})"
+    prefix = f"{unit.kind} {unit.name} ({', '.join(unit.params.sources)})"
     there = sorted(name for text in files.values() for name in defined(text))
     modules = f"the sources have {', '.join(there) or 'none'}"
     found = _SAID.finditer(done.stdout + done.stderr)
     for said in sorted(found, key=lambda said: not said[0].startswith("%Error")):
         if said["file"] == f"{_CHECK}.sv":
             hint = _hint(said["text"], top=top, given=_given(unit, design), modules=modules)
-            raise StepError(f"{told}: {hint}")
+            raise StepError(f"{prefix}: {hint}")
         if said[0].startswith("%Error"):
-            raise StepError(f"{told}: {said['file']}:{said['line']}: {said['text']}")
+            raise StepError(f"{prefix}: {said['file']}:{said['line']}: {said['text']}")
     if done.returncode:
-        raise StepError(f"{told}: Verilator failed with exit code {done.returncode}")
+        raise StepError(f"{prefix}: Verilator failed with exit code {done.returncode}")
 
 
 def _given(unit: Unit, design: Design) -> str:

@@ -100,6 +100,6 @@ def circuits() -> str | None:
 
 
 def kept_modules() -> Modules | None:
-    """The modules that this version of stepgen has made; None if that can't be told."""
+    """The modules that this version of stepgen has made; None if its version is unknown."""
     found = circuits()
     return Modules(cache_folder() / "modules" / found) if found else None

@@ -54,7 +54,7 @@ ERRORS = {
     "element < 0": _FAULT,
     "number >= M[a + P.limit]": _FAULT,
     "kind == VALUE and number >= M[a + P.tiles]": _FAULT,
-    "M[a + P.limit] and kind_of(told) == VALUE and aux_of(told) >= M[a + P.limit]": _FAULT,
+    "M[a + P.limit] and kind_of(position) == VALUE and aux_of(position) >= M[a + P.limit]": _FAULT,
     "kind == BARE and low_of(beat) <= TILE_LEVELS": _FAULT,
     "kind == VALUE and ends and not over": _FAULT,
 }
@@ -116,7 +116,7 @@ def _plain(condition: str) -> str:
 def every() -> Mapping[str, tuple[str, range, int]]:
     """All branches, as ``"UNIT/model.py:43 yes"``: file, lines of the condition, line behind it.
 
-    Conditions of ``if`` and ``while`` in steps and helpers; expressions are not told apart.
+    Conditions of ``if`` and ``while`` in steps and helpers; conditional expressions are not counted.
     """
     found: dict[str, tuple[str, range, int]] = {}
     for file in models():

@@ -123,8 +123,8 @@ class Tally:
             self.known = dict(self.steps)
             self.wanted = coverage.wanted(self.reached, max(1, self.cases))
             self.sought = coverage.sought(self.reached)
-        told = (key.split(" > ") for key in self.known)
-        return {(a, b): self.known[f"{a} > {b}"] for a, b in told}
+        keys = (key.split(" > ") for key in self.known)
+        return {(a, b): self.known[f"{a} > {b}"] for a, b in keys}
 
     def add(self, one: Result) -> None:
         """Count a case."""
@@ -134,8 +134,8 @@ class Tally:
         self.deadlocks += one.deadlock
         self.errors += one.error
         self.failed += one.status == "failed"
-        for told, counts in ((one.refused, self.refused), (one.unjudged, self.unjudged)):
-            for message, count in told.items():
+        for messages, counts in ((one.refused, self.refused), (one.unjudged, self.unjudged)):
+            for message, count in messages.items():
                 counts[message] = counts.get(message, 0) + count
         for fact in one.facts:
             self.reached[fact] = self.reached.get(fact, 0) + 1
@@ -243,13 +243,13 @@ def tried(number: int, share: Share) -> Result:
             reached |= {f"branch {name}" for name in found}
         except RuntimeError as error:
             verdicts[0] = replace(verdicts[0], status="failed", says=str(error))
-    told = next((k for k, v in enumerate(verdicts) if v.status == "failed"), 0)
-    verdict, says, crasher = verdicts[told], verdicts[told].says, ""
+    first = next((k for k, v in enumerate(verdicts) if v.status == "failed"), 0)
+    verdict, says, crasher = verdicts[first], verdicts[first].says, ""
     if verdict.status == "failed" and verdict.signature not in share.known:
-        small = shrunk(drawn[told], verdict, rtl=share.rtl, until=share.until + SPARE)
+        small = shrunk(drawn[first], verdict, rtl=share.rtl, until=share.until + SPARE)
         crasher = small.dumps()
-        if told and small is drawn[told] and compare(small, rtl=share.rtl).status != "failed":
-            says += f" (after the {told} runs before it of case {number}, not alone)"
+        if first and small is drawn[first] and compare(small, rtl=share.rtl).status != "failed":
+            says += f" (after the {first} runs before it of case {number}, not alone)"
     return Result(
         number,
         verdict.status,
@@ -393,15 +393,15 @@ def run(
 def _keep(tally: Tally, folder: Path, one: Result) -> None:
     if one.status != "failed" or one.signature in tally.failures:
         return
-    told = one.says
+    message = one.says
     if one.crasher:
         path = (
             folder / CRASHERS / f"{_stem(tally.seed, tally.rtl, tally.simulator)}-{one.number}.json"
         )
         with atomic_file(path) as place:
             place.write_text(one.crasher, encoding="utf-8")
-        told = f"{path}: {told}"
-    tally.failures[one.signature] = told
+        message = f"{path}: {message}"
+    tally.failures[one.signature] = message
 
 
 def _stem(seed: int, rtl: bool, simulator: Simulator) -> str:

@@ -62,11 +62,11 @@ class Keeping(DesignLayout):
         found = {}
         for name, c in self._channels.items():
             slots = M[c + k.RING] + k.SLOT * np.arange(M[c + k.PUSHED])
-            found[name] = told(M[slots + 2])
+            found[name] = meaningful(M[slots + 2])
         return found
 
 
-def told(words: Cycles) -> Cycles:
+def meaningful(words: Cycles) -> Cycles:
     """Words of the kernel without what means nothing: aux, and low of all but empty tokens."""
     fields = (1 << np.where(words & KIND_MASK == BARE, k.AUX_SHIFT, k.LOW_SHIFT)) - 1
     return words & fields
@@ -88,7 +88,7 @@ def sent(experiment: Experiment) -> dict[str, Cycles]:
 
 def wanted(beats: Beats) -> Cycles:
     """Beats of the reference, as `sent` has them."""
-    return told(structure(beats))
+    return meaningful(structure(beats))
 
 
 def shown(word: int) -> str:

@@ -55,8 +55,8 @@ class Accelerator(wiring.Component):
         High after a run that was not aborted, until the next start or soft reset.
     error : ``Out(units)``
         Bit per unit: in this run it saw input that the program rules out.
-    detail : ``Out(32 units that tell the cause)``
-        By such unit, in order, what it told with its error.
+    detail : ``Out(32 units that report a cause)``
+        By such unit, in order: the register ``detail`` of its error.
     cycle : ``Out(48)``
         Cycle of the run; after it, the number of its cycles.
     moves_in, moves_out : ``Out(channels)``

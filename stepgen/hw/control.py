@@ -104,10 +104,10 @@ class Control(wiring.Component):
             with m.Else():
                 m.d.sync += count.eq(count + moves)
 
-        told = {
+        details = {
             unit: self.detail.word_select(n, DETAIL_BITS) for n, unit in enumerate(self.telling)
         }
-        code, detail = _first(m, self.error, told)
+        code, detail = _first(m, self.error, details)
         single = Signal(32)
         address = Signal(self.address_bits)
         status = {
@@ -176,25 +176,25 @@ def _at(address, words):
     return table[address[low : low + bits]], address[low + bits :]
 
 
-def _first(m: Module, bits, told):
+def _first(m: Module, bits, details):
     """Priority encoder, a stage per factor of 8: number of the lowest set bit plus one, and what is
-    told with it; 0 for none.
+    details with it; 0 for none.
     """
     nothing = Const(0, DETAIL_BITS)
-    found = [(bit, k + 1, told.get(k, nothing)) for k, bit in enumerate(bits_of(m, bits))]
+    found = [(bit, k + 1, details.get(k, nothing)) for k, bit in enumerate(bits_of(m, bits))]
     while len(found) > 1:
         following = []
         for k in range(0, len(found), 8):
             some = Signal()
             number = Signal(range(len(bits) + 1))
             group = found[k : k + 8]
-            tells = any(more is not nothing for *_, more in group)
-            detail = Signal(DETAIL_BITS) if tells else nothing
+            detailed = any(more is not nothing for *_, more in group)
+            detail = Signal(DETAIL_BITS) if detailed else nothing
             m.d.sync += some.eq(Cat(bit for bit, *_ in group).any())
             for bit, value, more in reversed(group):
                 with m.If(bit):
                     m.d.sync += number.eq(value)
-                    if tells:
+                    if detailed:
                         m.d.sync += detail.eq(more)
             following.append((some, number, detail))
         found = following

@@ -8,7 +8,7 @@ from ..ir.wire import VALUE
 from .design.registers import NUMBER_BITS, OUT_OF_RANGE
 from .primitives import Multiplier, delayed
 from .stream import signature
-from .telling import told
+from .telling import detail_word
 from .units.axi.params import LENGTH_BITS, word_address_bits
 
 __all__ = ["LookUp", "Seek", "out_of_range", "place_of"]
@@ -17,7 +17,7 @@ __all__ = ["LookUp", "Seek", "out_of_range", "place_of"]
 def out_of_range(number):
     """The register ``detail`` for the number of a tile that there is not."""
     low = number[:NUMBER_BITS] | number[NUMBER_BITS:].any().replicate(min(NUMBER_BITS, len(number)))
-    return told(OUT_OF_RANGE, low)
+    return detail_word(OUT_OF_RANGE, low)
 
 
 class LookUp(wiring.Component):

@@ -212,15 +212,15 @@ def _parts(hint: Any) -> tuple[Any, tuple[Any, ...]]:
 def _instance(kind: type[Any], value: Any) -> str:
     """Description of a class for messages: ``a data type such as int8[1, 64]``."""
     words = " ".join(re.findall("[A-Z][a-z0-9]*|[a-z0-9]+", kind.__name__)).lower()
-    told = f"{'an' if words[0] in 'aeiou' else 'a'} {words}"
+    described = f"{'an' if words[0] in 'aeiou' else 'a'} {words}"
     maker = getattr(value, "__wrapped__", None)
     if isinstance(maker, type) and issubclass(maker, kind):
         door = "sg.fn" if kind.__name__ == "Function" else "sg"
-        return f"{told} (call it: {door}.{value.__name__}())"
+        return f"{described} (call it: {door}.{value.__name__}())"
     if isinstance(value, type) and issubclass(value, kind):
-        return f"{told} (call it: {value.__name__}())"
+        return f"{described} (call it: {value.__name__}())"
     example = getattr(kind, "EXAMPLE", None)
-    return f"{told} such as {example}" if example else told
+    return f"{described} such as {example}" if example else described
 
 
 def _one_of(value: Any, hints: Sequence[Any]) -> Any:

@@ -18,15 +18,15 @@ MOST_TILES = 8
 """Most operands with which a method that takes any number of them is tried."""
 
 
-def check_class(kind: type, told: str) -> None:
+def check_class(kind: type, what: str) -> None:
     """Check what a class says against its base classes; sequences become tuples.
 
     Parameters
     ----------
     kind : type
         The class, while it is defined.
-    told : str
-        What it is, with the line: the beginning of messages.
+    what : str
+        The class and its line: the beginning of messages.
 
     Raises
     ------
@@ -34,7 +34,7 @@ def check_class(kind: type, told: str) -> None:
         If an attribute has another type than in a base class or no annotation, a method takes other
         arguments, or the file defines a class of this name twice.
     """
-    _check_once(kind, told)
+    _check_once(kind, what)
     own = vars(kind).get("__annotations__", {})
     for name, value in [*vars(kind).items()]:
         if name.startswith("_"):
@@ -44,25 +44,25 @@ def check_class(kind: type, told: str) -> None:
         if base is None:
             if name not in own and not hasattr(value, "__get__") and name.islower():
                 raise StepError(
-                    f"{told}: {name} has no annotation: write {name}: {type(value).__name__} = "
+                    f"{what}: {name} has no annotation: write {name}: {type(value).__name__} = "
                     f"{shown(value)} if it is a parameter, {name}: ClassVar = ... if it is not"
                 )
             continue
         above = vars(base).get(name)
         if isinstance(above, FunctionType):
-            _check_method(kind, name, value, above, told)
+            _check_method(kind, name, value, above, what)
         elif not hasattr(value, "__get__") or name == "model":
             hint = _hint(base, name)
             if is_field and hint is not None and not isinstance(above, property):
                 raise StepError(
-                    f"{told}: {name} is the same for all and no parameter: write {name} = "
+                    f"{what}: {name} is the same for all and no parameter: write {name} = "
                     f"{shown(value)}, without an annotation"
                 )
             if hint is not None and not is_field:
-                setattr(kind, name, _fitting(value, hint, name, told))
+                setattr(kind, name, _fitting(value, hint, name, what))
 
 
-def check_signature(function: FunctionType, told: str, *wanted: str) -> None:
+def check_signature(function: FunctionType, what: str, *wanted: str) -> None:
     """Check that a function can be called with so many arguments.
 
     Raises
@@ -72,7 +72,7 @@ def check_signature(function: FunctionType, told: str, *wanted: str) -> None:
     """
     if not _takes(function, len(wanted)):
         raise StepError(
-            f"{told} must take ({', '.join(wanted)}), not {_parameters(function)}, at "
+            f"{what} must take ({', '.join(wanted)}), not {_parameters(function)}, at "
             f"{place(function.__code__)}"
         )
 
@@ -86,7 +86,7 @@ def _names(cls: type) -> set[str]:
     return {*vars(cls), *vars(cls).get("__annotations__", {})}
 
 
-def _check_once(kind: type, told: str) -> None:
+def _check_once(kind: type, what: str) -> None:
     module = sys.modules.get(kind.__module__)
     if not isinstance(vars(module).get(kind.__name__) if module else None, type):
         return
@@ -100,15 +100,15 @@ def _check_once(kind: type, told: str) -> None:
     ]
     if len(bodies) > 1:  # a file that is imported again has one
         raise StepError(
-            f"{told}: there is a class of this name at {place(bodies[0])} already: rename one"
+            f"{what}: there is a class of this name at {place(bodies[0])} already: rename one"
         )
 
 
-def _check_method(kind: type, name: str, value: Any, above: FunctionType, told: str) -> None:
+def _check_method(kind: type, name: str, value: Any, above: FunctionType, what: str) -> None:
     wanted = [p for p in inspect.signature(above).parameters.values() if p.kind != p.VAR_KEYWORD]
     some = "(" + ", ".join(map(_named, wanted)) + ")"
     if not isinstance(value, FunctionType):
-        raise StepError(f"{told}: {name} must be a method that takes {some}, not {shown(value)}")
+        raise StepError(f"{what}: {name} must be a method that takes {some}, not {shown(value)}")
     fixed = [p for p in wanted if p.kind not in (p.VAR_POSITIONAL, p.KEYWORD_ONLY)]
     tiles = range(1, MOST_TILES) if len(fixed) < len(wanted) else range(1)
     if not any(_takes(value, len(fixed) + more) for more in tiles):
@@ -151,7 +151,7 @@ def _hint(base: type, name: str) -> Any:
     return typing.get_args(written)[0] if typing.get_origin(written) is ClassVar else None
 
 
-def _fitting(value: Any, hint: Any, name: str, told: str) -> Any:
+def _fitting(value: Any, hint: Any, name: str, what: str) -> Any:
     try:
         return fit(value, hint)
     except Unfit as unfit:
@@ -159,4 +159,4 @@ def _fitting(value: Any, hint: Any, name: str, told: str) -> Any:
         if typing.get_origin(hint) is tuple and items[1:] == (...,):
             with suppress(Unfit):
                 more = f": write {name} = ({fit(value, items[0])!r},)"
-        raise StepError(f"{told}: {name} must be {unfit}, not {shown(value)}{more}") from None
+        raise StepError(f"{what}: {name} must be {unfit}, not {shown(value)}{more}") from None

@@ -209,7 +209,7 @@ def _named(name: str) -> str:
 
 
 def _described(dim: Dim) -> str:
-    """A named dim as its maker was told of it."""
+    """A named dim as it was declared."""
     bound = "without a bound" if dim.bound is None else f"of at most {dim.bound}"
     return f"{dim.kind} {bound}, {'at least 1' if dim.expr.positive else 'maybe 0'}"
 

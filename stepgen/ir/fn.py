@@ -27,8 +27,8 @@ class Functions:
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_") or name not in function_types():
-            told = remedy(name, function_types(), functions=False)
-            raise AttributeError(f"there is no function {name!r}{told}")
+            hint = remedy(name, function_types(), functions=False)
+            raise AttributeError(f"there is no function {name!r}{hint}")
         kind = function_types()[name]
         made = maker(kind)
         made.__doc__ = about(kind)

@@ -108,7 +108,7 @@ class Graph:
         if name in self.tensors:
             raise StepError(
                 f"source at {user_line()}: the graph has {self.tensors[name]!r} of the name {name} "
-                f"already, and inputs are told apart by their names"
+                f"already, and names of inputs must differ"
             )
         if isinstance(dtype, TupleType):
             dims = [*shape]
@@ -179,7 +179,7 @@ class Graph:
             raise StepError(f"{prefix} the graph has {self.tensors[name]!r} of this name already")
         if isinstance(other := self._names.get(name), Node) and other.face.port == "in":
             raise StepError(
-                f"{prefix} the graph has an input of this name already, and inputs are told apart "
+                f"{prefix} the graph has an input of this name already, and names of "
                 f"by their names"
             )
         if min(shape) < 1:

@@ -442,8 +442,8 @@ def _method(function: Callable[..., Any], place: int) -> Callable[..., Any]:
 
     signature = vars(method)["__signature__"] = as_method(inspect.signature(function))
     if name not in signature.parameters:
-        told = rf"`{name}`|\b{name}(?=(, \w+)* : )"
-        method.__doc__ = re.sub(told, "self", function.__doc__ or "")
+        pattern = rf"`{name}`|\b{name}(?=(, \w+)* : )"
+        method.__doc__ = re.sub(pattern, "self", function.__doc__ or "")
     method.__annotations__ = {**function.__annotations__, "self": hint}
     method.__qualname__ = f"Stream.{function.__name__}"
     return method

@@ -27,8 +27,8 @@ def written(data: Any, **layout: Any) -> str:
     Parameters
     ----------
     data : object
-        Numbers in it may be infinite, or NaN; a string could not be told from one of the user's,
-        so that they become objects: ``{"number": "-inf"}``.
+        Numbers in it may be infinite, or NaN; a string could be one of the user's, so
+        they become objects: ``{"number": "-inf"}``.
     **layout : object
         As for `json.dumps`.
     """
@@ -59,13 +59,13 @@ def parsed(text: str, what: str, *, infinite: bool = False) -> Any:
     Raises
     ------
     StepError
-        If it is not JSON, is nested too deeply, has a key twice or a number that is none.
+        If it is not JSON, is nested too deeply, has a key twice, or NaN or an infinite number that is not allowed.
     """
 
     def constant(name: str) -> float:
         if infinite and name != "NaN":
             return float(name)
-        raise ValueError(f"{name} is no number")
+        raise ValueError(f"{name} is not a number")
 
     def table(pairs: Iterable[tuple[str, Any]]) -> Any:
         found = _once(pairs)

@@ -88,14 +88,14 @@ def name_of(kind: type, what: str, known: Mapping[str, type]) -> str:
     StepError
         If it lacks a method, `check_class` refuses it, or another class has its name.
     """
-    told = f"the {what} {kind.__name__} at {user_line()}"
+    subject = f"the {what} {kind.__name__} at {user_line()}"
     lacking = [name for name, value in inspect.getmembers(kind) if _is_abstract(value)]
     if lacking:
-        raise StepError(f"{told} lacks {', '.join(lacking)}")
-    check_class(kind, told)
+        raise StepError(f"{subject} lacks {', '.join(lacking)}")
+    check_class(kind, subject)
     # RowMax is row_max, and RMSNorm is rms_norm.
     cut = r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])"
-    name = identifier(re.sub(cut, "_", kind.__name__).lower(), f"the name of {told}")
+    name = identifier(re.sub(cut, "_", kind.__name__).lower(), f"the name of {subject}")
     check_free(kind, what, name, known)
     return name
 

@@ -1,4 +1,4 @@
-"""What the golden model of a function is told beside its operands."""
+"""What the golden model of a function gets beside its operands."""
 
 from __future__ import annotations
 

@@ -111,7 +111,7 @@ class SystemGraph(Graph):
         )
 
     def __getattr__(self, name: str) -> Any:
-        """What only a program has is told as nodes are."""
+        """Attributes that only programs have raise `refusal`."""
         if name in _OF_PROGRAMS:
             raise self.refusal()
         raise AttributeError(f"{type(self).__name__} has no attribute {name!r}")
@@ -202,7 +202,7 @@ class SystemGraph(Graph):
             for other in self.parts:
                 if other.startswith(f"{part}_"):
                     raise self._fail(
-                        f"the names {part} and {other} of parts can't be told apart: what is in "
+                        f"the names {part} and {other} of parts are ambiguous: what is in "
                         f"{other} could be called {other.removeprefix(f'{part}_')}_... in {part}"
                     )
 
@@ -256,9 +256,9 @@ class SystemGraph(Graph):
             return list(above.static_order())
         except CycleError as error:
             circle = error.args[1]
-        told = " and ".join(by[edge] for edge in pairwise(circle))
+        feeds = " and ".join(by[edge] for edge in pairwise(circle))
         raise self._fail(
-            f"parts can't feed each other in a circle, but {told}: make one program of them"
+            f"parts can't feed each other in a circle, but {feeds}: make one program of them"
         )
 
 

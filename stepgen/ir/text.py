@@ -300,7 +300,7 @@ class _Loader:
     def _dim(self, value: Any) -> Dim:
         if isinstance(value, int):
             return dims.static(value)
-        told, kind, bound = value["dim"], value["kind"], value["bound"]
+        text, kind, bound = value["dim"], value["kind"], value["bound"]
         if kind not in ("dynamic", "ragged"):
             raise StepError(f"a dim must be dynamic or ragged, not {shown(kind)}")
         if bound is not None and (type(bound) is not int or bound < 0):
@@ -309,10 +309,10 @@ class _Loader:
             )
         if "positive" in value:
             make = dims.ragged if kind == "ragged" else dims.dynamic
-            return make(told, bound=bound, positive=bool(value["positive"]))
-        if not isinstance(told, str):
-            raise StepError(f"an extent must be a string, not {shown(told)}")
-        expr = extent(told, self.graph.symbols)
+            return make(text, bound=bound, positive=bool(value["positive"]))
+        if not isinstance(text, str):
+            raise StepError(f"an extent must be a string, not {shown(text)}")
+        expr = extent(text, self.graph.symbols)
         if expr.number is not None:
             raise StepError(f"a dim that is {kind} must depend on something, not be {expr}")
         return Dim(expr, kind, bound)

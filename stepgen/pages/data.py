@@ -60,24 +60,24 @@ def programs() -> Iterator[str]:
 
 def entry(name: str, thing: Callable[..., Any]) -> Iterator[str]:
     """One class, function or method: how it is called, what it takes and refuses."""
-    told = docstrings.of(thing)
+    doc = docstrings.of(thing)
     called = signature(thing).replace("(self, ", "(").replace("(self)", "()")
     yield from (f"### `{name}`", "", "```python", f"{name}{called}", "```", "")
-    yield from (docstrings.prose(told["Summary"]), "")
-    rows = [(f"`{n}`", kind, meaning) for n, kind, meaning in _described(told, "Parameters")]
+    yield from (docstrings.prose(doc["Summary"]), "")
+    rows = [(f"`{n}`", kind, meaning) for n, kind, meaning in _described(doc, "Parameters")]
     if rows:
         yield from (*docstrings.table(("parameter", "type", ""), rows), "")
     facts = [
         f"- {key} {what}" + (f": {meaning}" if meaning else ".")
         for key in ("Returns", "Raises")
-        for what, _, meaning in _described(told, key)
+        for what, _, meaning in _described(doc, key)
     ]
     if facts:
         yield from (*facts, "")
 
 
-def _described(told: dict[str, str], key: str) -> list[tuple[str, str, str]]:
-    return docstrings.described(told.get(key, ""))
+def _described(doc: dict[str, str], key: str) -> list[tuple[str, str, str]]:
+    return docstrings.described(doc.get(key, ""))
 
 
 def anchor(heading: str) -> str:

@@ -73,7 +73,7 @@ def overview(kinds: Sequence[type[Function]]) -> Iterator[str]:
 
 def entry(kind: type[Function]) -> Iterator[str]:
     """All about one function."""
-    told = docstrings.of(kind)
+    doc = docstrings.of(kind)
     uses = probe.uses(kind)
     yield from (
         f"### `fn.{kind.name}`",
@@ -83,8 +83,8 @@ def entry(kind: type[Function]) -> Iterator[str]:
         "```",
         "",
     )
-    yield from (docstrings.prose(told["Summary"]), "")
-    if rows := docstrings.described(told.get("Parameters", "")):
+    yield from (docstrings.prose(doc["Summary"]), "")
+    if rows := docstrings.described(doc.get("Parameters", "")):
         yield from (*docstrings.table(("parameter", "type", ""), _quoted(rows)), "")
     yield from docstrings.table(("for", "with", "of", "takes", "gives", "operations"), _typed(uses))
     yield ""
@@ -103,7 +103,7 @@ def signature(thing: Any) -> str:
 
 
 def _quoted(rows: Iterable[tuple[str, str, str]]) -> list[tuple[str, str, str]]:
-    return [(f"`{name}`", kind, told) for name, kind, told in rows]
+    return [(f"`{name}`", kind, meaning) for name, kind, meaning in rows]
 
 
 def _link(op: str) -> str:
@@ -182,8 +182,8 @@ def _facts(kind: type[Function], uses: Sequence[Use]) -> Iterator[str]:
         yield f"State of a fold: {_state(uses)}"
     errors = tables.MAX_ULP.get(kind.name, {})
     if errors:
-        told = ", ".join(f"{error} in {name}" for name, error in errors.items())
-        yield f"Largest error in units in the last place: {told}; 0.5 is correctly rounded."
+        listed = ", ".join(f"{error} in {name}" for name, error in errors.items())
+        yield f"Largest error in units in the last place: {listed}; 0.5 is correctly rounded."
     held = {
         f"`{bytes_}` ({use.operands[0].element})": None
         for use in uses
@@ -236,8 +236,8 @@ def described(units: Sequence[UnitParams], *, short: bool = False) -> str:
     """Units by kind, with their pipelines."""
     if short:
         return " and ".join(dict.fromkeys(f"`{u.kind}`" for u in units))
-    told = []
+    shown = []
     for unit in units:
         stages = unit.delay(LANES)
-        told.append(f"`{unit.kind}`" + (f" (pipeline of {stages} stages)" if stages else ""))
-    return " and ".join(dict.fromkeys(told))
+        shown.append(f"`{unit.kind}`" + (f" (pipeline of {stages} stages)" if stages else ""))
+    return " and ".join(dict.fromkeys(shown))

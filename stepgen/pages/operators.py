@@ -36,18 +36,18 @@ def overview() -> Iterator[str]:
 
 def entry(name: str, function: Callable[..., Any]) -> Iterator[str]:
     """All about one operator."""
-    told = docstrings.of(function)
+    doc = docstrings.of(function)
     yield from (f"### `{name}`", "", "```python", *_calls(name, function), "```", "")
-    yield from (docstrings.prose(told["Summary"]), "", f"Shapes: {_rule(name)}", "")
-    rows = docstrings.described(told["Parameters"])
+    yield from (docstrings.prose(doc["Summary"]), "", f"Shapes: {_rule(name)}", "")
+    rows = docstrings.described(doc["Parameters"])
     named = [(f"`{n}`", kind, meaning) for n, kind, meaning in rows if n != "name"]
     yield from (*docstrings.table(("parameter", "type", ""), named), "")
-    yield from ("```python", told["Examples"], "```", "")
+    yield from ("```python", doc["Examples"], "```", "")
     for key in ("Returns", "Raises"):
-        for what, _, meaning in docstrings.described(told.get(key, "")):
+        for what, _, meaning in docstrings.described(doc.get(key, "")):
             yield f"- {key} {what}: {meaning}" if meaning else f"- {key} {what}."
     yield f"- {_faces(name)}"
-    yield f"- Source: {docstrings.flowing(told['Notes'])}"
+    yield f"- Source: {docstrings.flowing(doc['Notes'])}"
     yield ""
 
 

@@ -25,11 +25,11 @@ def recipes() -> dict[str, Callable[..., Any]]:
 
 def entry(name: str, recipe: Callable[..., Any]) -> Iterator[str]:
     """What it does, its code, and the types of its streams."""
-    told = docstrings.of(recipe)["Summary"]
+    summary = docstrings.of(recipe)["Summary"]
     source = textwrap.dedent(inspect.getsource(recipe))
     head, _, rest = source.partition('    """')
     body = rest.partition('"""\n')[2]
-    yield from (f"### `{name}`", "", docstrings.prose(told), "")
+    yield from (f"### `{name}`", "", docstrings.prose(summary), "")
     yield from ("```python", *(head + body).rstrip().splitlines(), "```", "")
     graph = program.load(f"{FILE}:{name}").graph
     yield from ("```", *(f"{s.name:<24} {s}" for n in graph.nodes for s in n.outputs), "```", "")

@@ -31,7 +31,7 @@ def page() -> str:
 
 def _lines() -> Iterator[str]:
     yield from (_INTRODUCTION, "", "## Contents", "")
-    yield from (f"- [{head}](#{data.anchor(head)}): {told}" for head, told in _contents())
+    yield from (f"- [{head}](#{data.anchor(head)}): {summary}" for head, summary in _contents())
     yield from ("", "## How to write", "")
     found = recipes.recipes()
     rows = [(f"[`{name}`](#{name})", docstrings.of(r)["Summary"]) for name, r in found.items()]

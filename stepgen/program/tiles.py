@@ -160,16 +160,16 @@ def _timed(
 def to_beats(stream: Stream, tokens: list[Token]) -> Beats:
     """Tokens as the engine takes them, one beat each."""
     dtype = stream.dtype
-    told = isinstance(dtype, Selector) or dtype == FLAG
-    told = told or (isinstance(dtype, Tile) and dtype.element == address)
+    has_values = isinstance(dtype, Selector) or dtype == FLAG
+    has_values = has_values or (isinstance(dtype, Tile) and dtype.element == address)
     width = dtype.n if isinstance(dtype, Selector) else 2
-    if isinstance(dtype, Tile) and told and dtype.cols == 1:
+    if isinstance(dtype, Tile) and has_values and dtype.cols == 1:
         width = 1
     data = np.zeros((len(tokens), width), dtype=np.int64)
     for i, token in enumerate(tokens):
         if token.kind != VALUE:
             continue
-        if told:
+        if has_values:
             data[i] = np.asarray(token.value).reshape(-1)[:width]
         else:
             data[i] = token.value.shape

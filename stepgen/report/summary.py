@@ -53,8 +53,8 @@ def units(prediction: Prediction, *, every: bool = False) -> list[dict[str, Any]
 def outline(prediction: Prediction) -> Prediction:
     """A run with only one actor of each unit that computes, routes or moves data."""
     main = {u.name: u.params.main for u in prediction.design.units}
-    told = tuple(a for a in prediction.activities if main[a.unit] == a.name)
-    return dataclasses.replace(prediction, activities=told)
+    shown = tuple(a for a in prediction.activities if main[a.unit] == a.name)
+    return dataclasses.replace(prediction, activities=shown)
 
 
 def symbolic_traffic(

@@ -54,13 +54,13 @@ def strange(value: Any, dtype: DataType) -> str | None:
     if isinstance(dtype, TupleType):
         if not isinstance(value, tuple) or len(value) != len(dtype.items):
             return shown(value)
-        told = (strange(item, kind) for item, kind in zip(value, dtype.items, strict=True))
-        return next((said for said in told if said is not None), None)
+        wrong = (strange(item, kind) for item, kind in zip(value, dtype.items, strict=True))
+        return next((said for said in wrong if said is not None), None)
     if isinstance(dtype, Buffer):
         if not isinstance(value, Reference) or value.rank != len(dtype.shape):
             return shown(value)
-        told = (strange(t.value, dtype.tile) for t in value.tokens if t.kind == VALUE)
-        return next((f"a buffer with {said}" for said in told if said is not None), None)
+        wrong = (strange(t.value, dtype.tile) for t in value.tokens if t.kind == VALUE)
+        return next((f"a buffer with {said}" for said in wrong if said is not None), None)
     element, extents = DTYPES["bool"], [getattr(dtype, "n", None)]
     if isinstance(dtype, Tile):
         element, extents = DTYPES[dtype.element.name], [d.static for d in dtype.dims]
@@ -121,7 +121,7 @@ def say(tile: Array) -> str:
 
 
 def _tile_types(types: Iterable[DataType]) -> Iterator[Tile | None]:
-    """The types of `tiles`: None for what is no tile."""
+    """The types of `tiles`: None for other types."""
     for dtype in types:
         if isinstance(dtype, TupleType):
             yield from _tile_types(dtype.items)

@@ -245,9 +245,9 @@ class _Scheduler:
         except StepError as error:
             raise _placed(error, self._uses[index].node) from None
         except ValueError as error:
-            if (told := _in_place(error, self._uses[index].node)) is None:
+            if (placed := _in_place(error, self._uses[index].node)) is None:
                 raise
-            raise told from error
+            raise placed from error
         if not isinstance(wait, Wait):
             raise _no_process(self._uses[index], f"yielded {shown(wait)}")
         self._waits[index] = wait

@@ -123,8 +123,8 @@ def batch_claims(views: Views) -> Iterator[str]:
             which = "with a trace" if some is traced else "all"
             middle = geomean(ratios)
             assert middle is not None
-            told = map(fold, (min(ratios), middle, max(ratios)))
-            rows.append((how, VIEW_NAMES[view], f"{len(ratios)}, {which}", *told))
+            spread = map(fold, (min(ratios), middle, max(ratios)))
+            rows.append((how, VIEW_NAMES[view], f"{len(ratios)}, {which}", *spread))
     heads = ("schedule", "view", "batches", "least over dynamic", "geometric mean", "most")
     yield from table(heads, rows)
 

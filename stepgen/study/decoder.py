@@ -145,9 +145,9 @@ def claims(views: Views) -> Iterator[str]:
     yield ""
     for model in dict.fromkeys(r["model"] for r in views[FAIR]):
         first, *_, last = (r for r in views[FAIR] if r["model"] == model)
-        told = ", ".join(
+        ratios = ", ".join(
             f"{fold(last[n] / first[n])} of the {what}"
             for n, what in zip(numbers, heads, strict=True)
             if n != "speedup"
         )
-        yield f"- {model}, fair, “{last['schedule']}” beside “{first['schedule']}”: {told}."
+        yield f"- {model}, fair, “{last['schedule']}” beside “{first['schedule']}”: {ratios}."

@@ -53,13 +53,13 @@ def _summary(outcomes: Sequence[Outcome]) -> Iterator[str]:
     rows = []
     for outcome in outcomes:
         results = outcome.results[PUBLISHED]
-        told = [f"{n} {what}".strip() for what, n in Counter(map(origin, results)).items()]
+        origins = [f"{n} {what}".strip() for what, n in Counter(map(origin, results)).items()]
         same = [r.error(n) == 0 for r in results for n in BYTES if r.error(n) is not None]
         errors = [e for r in results if (e := r.error("cycles")) is not None]
         rows.append(
             (
                 outcome.figure.name,
-                ", ".join(told),
+                ", ".join(origins),
                 f"{sum(same)} of {len(same)}" if same else None,
                 len(errors) or None,
                 signed(max(errors, key=abs)) if errors else None,

@@ -142,9 +142,9 @@ def heading(figure: Figure, view: str, results: Sequence[Result]) -> str:
     """What a picture shows, whose settings they are, and where its inputs come from."""
     points = [result.row.point for result in results]
     inputs = dict.fromkeys(_TOLD[point.origin] for point in points if point.traces)
-    told = f"{SETTINGS[view]}; input: {', '.join(inputs)}" if inputs else SETTINGS[view]
+    subtitle = f"{SETTINGS[view]}; input: {', '.join(inputs)}" if inputs else SETTINGS[view]
     number = f"Figure {figure.name}. " if figure.name.isdecimal() else ""
-    return f"{number}{figure.title}\n{told}"
+    return f"{number}{figure.title}\n{subtitle}"
 
 
 def _plain(value: Any) -> str:

@@ -100,14 +100,14 @@ def _counted(design: Design) -> Counted:
         return {"units": found.units, "channels": found.channels, "control": found.control}
 
     try:
-        told: dict[str, Any] = kept(cache_folder() / "contents" / key, key, make, keep=KEEP)
+        entry: dict[str, Any] = kept(cache_folder() / "contents" / key, key, make, keep=KEEP)
     except OSError:  # without a cache it is counted each time
-        told = make(Path())
+        entry = make(Path())
     units, channels = (
-        {name: Counter(counts) for name, counts in told[part].items()}
+        {name: Counter(counts) for name, counts in entry[part].items()}
         for part in ("units", "channels")
     )
-    return Counted(units, channels, Counter(told["control"]))
+    return Counted(units, channels, Counter(entry["control"]))
 
 
 def _yosys() -> str:

@@ -80,11 +80,11 @@ class Deadlock(StepError):
         """Add the smallest depths that let the run end; none if no depth does."""
         self.remedy = dict(remedy)
         if len(remedy) <= MOST_TOLD:
-            told = " and ".join(f"a depth of {depth} for {name}" for name, depth in remedy.items())
+            depths = " and ".join(f"a depth of {depth} for {name}" for name, depth in remedy.items())
         else:
             first = ", ".join(list(remedy)[:MOST_TOLD])
-            told = f"a depth of {max(remedy.values())} for each of {len(remedy)} FIFOs ({first}, …)"
-        advice = f"{told} frees it" if told else "no FIFO depth frees it"
+            depths = f"a depth of {max(remedy.values())} for each of {len(remedy)} FIFOs ({first}, …)"
+        advice = f"{depths} frees it" if depths else "no FIFO depth frees it"
         self.args = (f"{self.args[0]}; {advice}",)
 
 
@@ -107,10 +107,10 @@ def explain(layout: Layout, M: npt.NDArray[np.int64], cycle: int) -> Deadlock:
         waiting = [edges[edge] for edge in nx.find_cycle(waits)]
     except nx.NetworkXNoCycle:
         waiting = list(edges.values())
-    told = ", ".join(str(w) for w in waiting[:MOST_TOLD])
+    listed = ", ".join(str(w) for w in waiting[:MOST_TOLD])
     if len(waiting) > MOST_TOLD:
-        told += f" and {len(waiting) - MOST_TOLD} more wait"
-    return Deadlock(f"{layout.title} deadlocks in cycle {cycle}: {told}", cycle, waiting)
+        listed += f" and {len(waiting) - MOST_TOLD} more wait"
+    return Deadlock(f"{layout.title} deadlocks in cycle {cycle}: {listed}", cycle, waiting)
 
 
 def _awaited(actor: Actor, M: npt.NDArray[np.int64]) -> list[tuple[int, bool]]:

@@ -104,7 +104,7 @@ class DesignLayout(Layout):
         StepError
             If a port has no actor, or none has the name of the main one.
         """
-        told = f"the cycle model of {unit.kind} {unit.name}"
+        subject = f"the cycle model of {unit.kind} {unit.name}"
         main, known = unit.params.main, [actor.name for actor in actors]
         for ports, served, verb in (
             (unit.inputs, {c for actor in actors for c in actor.reads}, "reads"),
@@ -114,12 +114,12 @@ class DesignLayout(Layout):
                 raw = self.design.channel[name].rank is None
                 if not raw and self._channels[name] not in served:
                     raise StepError(
-                        f"{told} has no actor that {verb} {port}: name the channel in {verb}=[...] "
+                        f"{subject} has no actor that {verb} {port}: name the channel in {verb}=[...] "
                         f"of layout.actor"
                     )
         if main and main not in known:
             raise StepError(
-                f"{told} has the actors {', '.join(known)}, but main of "
+                f"{subject} has the actors {', '.join(known)}, but main of "
                 f"{type(unit.params).__name__} names {main}"
             )
 
@@ -143,10 +143,10 @@ class DesignLayout(Layout):
         """
         known = unit.params.errors(unit, self.design)[cause]
 
-        def told(number: int) -> str:
+        def message(number: int) -> str:
             return known.format(number_of(detail_of(cause, number)))
 
-        self.faults[actor] = Tells(unit.name, cause, say or told)
+        self.faults[actor] = Tells(unit.name, cause, say or message)
 
     def internal(self, name: str, depth: int, latency: int = 1) -> int:
         """A new FIFO inside a unit, with the same rules."""

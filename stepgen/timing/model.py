@@ -209,10 +209,10 @@ def _fault(layout: DesignLayout, ran: Driven) -> Fault:
     """The error of a run in which a unit met what its program excludes: the first one, by time."""
     actor, order = int(ran.M[k.FAULT]), [unit.name for unit in layout.design.units]
     found = {}
-    for a, told in layout.faults.items():
+    for a, entry in layout.faults.items():
         if ran.M[a + k.FAULTED]:
-            number = int(ran.M[a + k.DETAIL]) if told.cause else 0
-            found[order.index(told.unit)] = detail_of(told.cause, number)
+            number = int(ran.M[a + k.DETAIL]) if entry.cause else 0
+            found[order.index(entry.unit)] = detail_of(entry.cause, number)
     cycle = int(ran.M[actor + k.FAULTED]) - 1
     said = layout.faults[actor].say(int(ran.M[actor + k.DETAIL]))
     return Fault(

@@ -49,7 +49,7 @@ def prune(folder: Path, keep: int) -> None:
 
 
 MADE = "made.json"
-"""What is told of an entry, in it."""
+"""The file with the record of an entry."""
 
 
 def kept(
@@ -62,16 +62,16 @@ def kept(
     folder : Path
         Its place, which names all that it is made from.
     key : str
-        The same, to be told in it.
+        Written into its record.
     make : function of a folder
-        Fills it; what it returns is told too.
+        Fills it; what it returns goes into the record.
     keep : int
         Entries beside it that stay.
 
     Returns
     -------
     dict
-        What is told, and whether it was ``there``.
+        The record, and whether it was ``there``.
 
     Raises
     ------
@@ -109,17 +109,17 @@ def kept_file(target: Path, make: Callable[[Path], None]) -> Path:
     Path
         `target`.
     """
-    told = target.with_name(f"{target.name}.sha256")
+    checksum = target.with_name(f"{target.name}.sha256")
     with suppress(OSError):
-        if told.read_bytes() == _hash(target).encode():
+        if checksum.read_bytes() == _hash(target).encode():
             return target
     target.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=target.parent) as folder:
-        made, beside = Path(folder) / target.name, Path(folder) / told.name
+        made, beside = Path(folder) / target.name, Path(folder) / checksum.name
         make(made)
         beside.write_text(_hash(made), encoding="ascii")
         os.replace(made, target)
-        os.replace(beside, told)
+        os.replace(beside, checksum)
     return target
 
 
@@ -140,11 +140,11 @@ def _made(
     prune(folder.parent, keep)
     place = Path(tempfile.mkdtemp(prefix=".making-", dir=folder.parent))
     try:
-        told = make(place)
+        record = make(place)
         files = [path for path in place.rglob("*") if path.is_file()]
         hashes = {path.relative_to(place).as_posix(): _hash(path) for path in files}
-        told = {**told, "key": key, "hashes": hashes}
-        (place / MADE).write_text(json.dumps(told), encoding="utf-8")
+        record = {**record, "key": key, "hashes": hashes}
+        (place / MADE).write_text(json.dumps(record), encoding="utf-8")
         try:
             place.rename(folder)
         except OSError:  # another process has made the same meanwhile, or it is damaged

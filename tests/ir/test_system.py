@@ -104,7 +104,7 @@ def joined(parts: dict, links: dict, **more: object) -> SystemGraph:
             {"a": passing(), "a_x": passing()},
             {},
             {},
-            "the names a and a_x of parts can't be told apart: what is in a_x could be called",
+            "the names a and a_x of parts are ambiguous: what is in a_x could be called",
         ),
         ({"a": passing()}, {"a_z": "a_x"}, {}, "no part has an output 'a_z', those are a_y"),
         ({"a": passing()}, {"a_y": "x"}, {}, "no part has an input 'x', those are a_x"),

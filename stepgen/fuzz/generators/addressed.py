@@ -193,8 +193,8 @@ class Addressed(Bounded):
         self.ranges[name] = range(self.pick(3, 300, 1 << 31))
         self.graph.output(x, f"{name}_x")
         dtype = self.pick(sg.address[1, self.number(1, 9)], sg.bool_[1, 1])
-        told = self.beside(name, dtype, x)
-        return told.map(sg.fn.convert(self.pick(*NUMBERS)))
+        numbers = self.beside(name, dtype, x)
+        return numbers.map(sg.fn.convert(self.pick(*NUMBERS)))
 
     def step_kept(self, x: Stream, name: str) -> Stream:
         """Rows of addresses, an input or from memory, stored one after the other or by address."""

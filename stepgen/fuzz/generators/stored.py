@@ -29,13 +29,13 @@ class Way:
     refs : Stream
     selectors : tuple of Stream
         For the partitions that are still to come.
-    told : tuple of Stream
-        At most one, which says how often each buffer is read.
+    counts : tuple of Stream
+        At most one: how often each buffer is read.
     """
 
     refs: Stream
     selectors: tuple[Stream, ...] = ()
-    told: tuple[Stream, ...] = ()
+    counts: tuple[Stream, ...] = ()
 
 
 def kept(program: Program, x: Stream, rank: int) -> Stream:
@@ -91,13 +91,13 @@ def travelled(program: Program, x: Stream, name: str) -> Stream:
         hot = program.pick(None, program.number(1, count))
         return program.beside(f"{name}_sel{n}", sg.Selector(count, hot=hot), buffers)
 
-    told: tuple[Stream, ...] = ()
+    counts: tuple[Stream, ...] = ()
     if program.number(0, 1):
         inner = [program.number(1, 2)] * program.number(0, 1)
         tile = sg.Tile(program.number(1, 2), program.columns(), sg.int8)
-        told = (program.beside(f"{name}_told", tile, buffers, *inner),)
+        counts = (program.beside(f"{name}_told", tile, buffers, *inner),)
     selectors = tuple(selector(n) for n in range(program.number(0, 2)))
-    found = list(_ways(program, Way(buffers, selectors, told), program.number(1, 2)))
+    found = list(_ways(program, Way(buffers, selectors, counts), program.number(1, 2)))
     first, *others = [_read(program, way) for way in found]
     for number, other in enumerate(others):
         program.graph.output(other, f"{name}_way{number}")
@@ -109,7 +109,7 @@ def _ways(program: Program, way: Way, turns: int) -> Iterator[Way]:
     if not turns:
         _show(program, *way.selectors)
         yield way
-    elif not way.told and program.number(0, 4) == 0:
+    elif not way.counts and program.number(0, 4) == 0:
         count = program.number(1, 2)
         again = [s.promote(0).expand(count=count) for s in (way.refs, *way.selectors)]
         if program.number(0, 1):
@@ -134,10 +134,10 @@ def _routed(program: Program, way: Way, turns: int) -> Iterator[Way]:
         return sg.partition(stream, sel, rank=stream.rank - sel.rank)
 
     refs, selectors = parts(way.refs), [parts(s) for s in left]
-    told = [parts(s) for s in way.told]
+    counts = [parts(s) for s in way.counts]
     if program.number(0, 1):
         for n, ref in enumerate(refs):
-            here = Way(ref, tuple(s[n] for s in selectors), tuple(s[n] for s in told))
+            here = Way(ref, tuple(s[n] for s in selectors), tuple(s[n] for s in counts))
             yield from _ways(program, here, turns - 1)
         return
     restopped = [r.promote(0).flatten(0, 1) if program.number(0, 2) == 0 else r for r in refs]
@@ -145,14 +145,14 @@ def _routed(program: Program, way: Way, turns: int) -> Iterator[Way]:
     merged = sg.reassemble(restopped, sel, rank=0, order=order)
     assert isinstance(sel.dtype, sg.Selector)
     if order == "arrival" or sel.dtype.hot is None:  # what is beside them has another order or dim
-        _show(program, *(s for several in (*selectors, *told) for s in several))
+        _show(program, *(s for several in (*selectors, *counts) for s in several))
         yield from _ways(program, Way(merged), turns - 1)
         return
 
     def again(several: tuple[Stream, ...]) -> Stream:
         return sg.reassemble(several, sel, rank=several[0].rank)
 
-    here = Way(merged, tuple(map(again, selectors)), tuple(map(again, told)))
+    here = Way(merged, tuple(map(again, selectors)), tuple(map(again, counts)))
     yield from _ways(program, here, turns - 1)
 
 
@@ -164,13 +164,13 @@ def _show(program: Program, *streams: Stream) -> None:
 
 def _read(program: Program, way: Way) -> Stream:
     """What becomes of references: all once, some times, by another stream, or only their stops."""
-    if way.told:
-        (told,) = way.told
-        if told.rank == way.refs.rank and program.number(0, 1):
-            return told.promote(0).expand(way.refs.promote(0), rank=1)
-        if told.rank == way.refs.rank + 1 and program.number(0, 1):
-            return way.refs.promote(0).expand(told, rank=1).streamify()
-        return way.refs.streamify(told)
+    if way.counts:
+        (counts,) = way.counts
+        if counts.rank == way.refs.rank and program.number(0, 1):
+            return counts.promote(0).expand(way.refs.promote(0), rank=1)
+        if counts.rank == way.refs.rank + 1 and program.number(0, 1):
+            return way.refs.promote(0).expand(counts, rank=1).streamify()
+        return way.refs.streamify(counts)
     how = program.number(0, 5)
     if how == 0:
         one, other = way.refs.fork(2)

@@ -84,8 +84,8 @@ class Surroundings:
 
     def digest(self, design: Design) -> bytes:
         """SHA-256 of the design, its circuits, and what stands around it."""
-        told = json.dumps([design.hash, circuits(design), asdict(self)])
-        return hashlib.sha256(told.encode()).digest()
+        text = json.dumps([design.hash, circuits(design), asdict(self)])
+        return hashlib.sha256(text.encode()).digest()
 
 
 class BoardTop(wiring.Component):

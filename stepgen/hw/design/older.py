@@ -25,13 +25,13 @@ def unit(row: Any) -> Any:
             }
             return {**row, "kind": "pcu", "params": {"operands": ["int32"], "operations": [scaled]}}
         case {"kind": "matmul", "params": {"in_bits": 8, "out_bits": 32, **others}}:
-            # Elements were told by their bits.
+            # Elements were named by their bits.
             return {**row, "params": {**others, "element": "int8"}}
         case {"kind": "load", "params": {"tile_bytes": tile, "rows": rows, "slices": slices}}:
             # Rows were whole beats, and their number was a parameter.
             params = {key: value for key, value in row["params"].items() if key != "slices"}
             return {**row, "params": {**params, "beat_parts": tile // max(1, rows * slices)}}
         case {"kind": "load", "params": {"beat_bytes": beat, **others}}:
-            # Elements that share a byte were not told apart.
+            # Elements that share a byte were not counted separately.
             return {**row, "params": {**others, "beat_parts": beat * others.get("packed", 1)}}
     return row

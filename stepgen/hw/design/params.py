@@ -65,10 +65,10 @@ class UnitParams(ABC):
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
-        told = f"the unit {cls.__name__} at {user_line()}"
-        check_class(cls, told)
+        subject = f"the unit {cls.__name__} at {user_line()}"
+        check_class(cls, subject)
         if "kind" in vars(cls):
-            identifier(cls.kind, f"{told}: its kind")
+            identifier(cls.kind, f"{subject}: its kind")
             registry.check_free(cls, "unit", cls.kind, UnitParams.kinds)
             UnitParams.kinds[cls.kind] = cls
 
@@ -232,24 +232,24 @@ class UnitParams(ABC):
         return importlib.import_module(f"{package}.{name}" if own == "params" else cls.__module__)
 
 
-def check_model(model: Any, told: str) -> None:
+def check_model(model: Any, subject: str) -> None:
     """Check the function that lays out a cycle model.
 
     Raises
     ------
     StepError
-        If it is none, or takes other arguments.
+        If it is not a function, or takes other arguments.
     """
     if getattr(model, "is_step", False):
         raise StepError(
-            f"{told}: its model must be build(unit, params, layout), which adds actors, not the "
+            f"{subject}: its model must be build(unit, params, layout), which adds actors, not the "
             f"step function {model.__name__} of one"
         )
     if not isinstance(model, FunctionType):
         raise StepError(
-            f"{told}: its model must be a function build(unit, params, layout), not {shown(model)}"
+            f"{subject}: its model must be a function build(unit, params, layout), not {shown(model)}"
         )
-    check_signature(model, f"{told}: its model {model.__name__}", "unit", "params", "layout")
+    check_signature(model, f"{subject}: its model {model.__name__}", "unit", "params", "layout")
 
 
 def unfinished(params: object) -> str:

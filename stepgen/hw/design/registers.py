@@ -83,8 +83,8 @@ DETAIL = Register(
     "detail",
     0x0C,
     "read",
-    "of this unit: the cause in the 4 highest bits, below it a number that belongs to it; 0 where "
-    "none is told",
+    "of this unit: the cause in the 4 highest bits, below it a number that belongs to it; 0 if "
+    "there is none",
 )
 CYCLES = Register("cycles", 0x10, "read", "of the run", words=2)
 READ_BEATS = Register("read_beats", 0x18, "read", "words read over the memory bus in the run")

@@ -79,18 +79,18 @@ class VerilogKernel(UnitParams):
         name = registry.name_of(cls, "unit", {} if "kind" in vars(cls) else UnitParams.kinds)
         if "kind" not in vars(cls):
             cls.kind = name
-        told = f"the Verilog kernel {cls.__name__} at {user_line()}"
+        subject = f"the Verilog kernel {cls.__name__} at {user_line()}"
         if not hasattr(cls, "model"):
             raise StepError(
-                f"{told} lacks model: build(unit, params, layout), or None if it has no cycle model"
+                f"{subject} lacks model: build(unit, params, layout), or None if it has no cycle model"
             )
         if cls.model is not None:  # a function, not a method
             cls.model = staticmethod(cls.model)
-            check_model(cls.model, told)
+            check_model(cls.model, subject)
         if not hasattr(cls, "top"):
             cls.top = cls.kind
-        identifier(cls.top, f"{told}: its top")
-        _check(cls, told)
+        identifier(cls.top, f"{subject}: its top")
+        _check(cls, subject)
         super().__init_subclass__()
 
     def parameters(self, ports: Mapping[str, Channel]) -> Mapping[str, int]:
@@ -119,12 +119,12 @@ class VerilogKernel(UnitParams):
             )
         found = dict(given)
         for name, value in found.items():
-            told = f"the parameter {shown(name)} of {self.top}"
-            identifier(name, told)
+            subject = f"the parameter {shown(name)} of {self.top}"
+            identifier(name, subject)
             if isinstance(value, bool) or not isinstance(value, int):
-                raise StepError(f"{told} must be an integer, not {shown(value)}")
+                raise StepError(f"{subject} must be an integer, not {shown(value)}")
             if not -(1 << PARAMETER_BITS - 1) <= value < 1 << PARAMETER_BITS - 1:
-                raise StepError(f"{told} must fit into {PARAMETER_BITS} bits, unlike {value}")
+                raise StepError(f"{subject} must fit into {PARAMETER_BITS} bits, unlike {value}")
         return found
 
     def problem(self, unit: Unit, design: Design) -> str | None:
@@ -194,7 +194,7 @@ def sources_of(design: Design) -> dict[str, str]:
     return found
 
 
-def _check(cls: type[VerilogKernel], told: str) -> None:
+def _check(cls: type[VerilogKernel], subject: str) -> None:
     """Check what the class says of its module, and find its files."""
     sources = getattr(cls, "sources", None)
     if (
@@ -202,18 +202,18 @@ def _check(cls: type[VerilogKernel], told: str) -> None:
         or not sources
         or not all(isinstance(s, str) for s in sources)
     ):
-        raise StepError(f'{told} needs its files of Verilog: sources = ("{cls.kind}.sv",)')
+        raise StepError(f'{subject} needs its files of Verilog: sources = ("{cls.kind}.sv",)')
     if "sources" in vars(cls):
         python = getattr(sys.modules.get(cls.__module__), "__file__", None) or "."
         cls.paths = tuple(Path(python).resolve().parent / source for source in sources)
     for path in cls.paths:
         if not path.is_file():
-            raise StepError(f"{told} names {path.name}, but there is no file {path}")
+            raise StepError(f"{subject} names {path.name}, but there is no file {path}")
     if not any(path.suffix in COMPILED for path in cls.paths):
-        raise StepError(f"{told} needs a file that ends in {' or '.join(COMPILED)}")
+        raise StepError(f"{subject} needs a file that ends in {' or '.join(COMPILED)}")
     unknown = [name for name in cls.signals if name not in SIGNALS]
     if unknown:
-        raise StepError(f"{told}: signals may be {' and '.join(SIGNALS)}, not {unknown[0]!r}")
+        raise StepError(f"{subject}: signals may be {' and '.join(SIGNALS)}, not {unknown[0]!r}")
 
 
 def _text(path: Path, kernel: str) -> str:

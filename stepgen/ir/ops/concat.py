@@ -32,17 +32,17 @@ class Concat(Operator):
 
 
 def _check_alike(call: Call, first: Stream, x: Stream, dim: int) -> None:
-    told = f"{first.name} is {first} and {x.name} is {x}"
+    operands = f"{first.name} is {first} and {x.name} is {x}"
     if x.dtype != first.dtype:
-        call.fail(f"{told}, which differ in data type")
+        call.fail(f"{operands}, which differ in data type")
     if x.rank != first.rank:
-        call.fail(f"{told}, which differ in rank, {first.rank} against {x.rank}")
+        call.fail(f"{operands}, which differ in rank, {first.rank} against {x.rank}")
     for level in range(first.rank + 1):
         mine, its = first.dim(level), x.dim(level)
         if level != dim and not mine.same(its):
             shapes = f"{show_shape(first.shape)} and {show_shape(x.shape)}"
             call.fail(
-                f"{told}, whose shapes {shapes} differ in dim D{level}, {mine} against {its}: "
+                f"{operands}, whose shapes {shapes} differ in dim D{level}, {mine} against {its}: "
                 f"only D{dim} may differ"
             )
 

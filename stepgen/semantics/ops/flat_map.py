@@ -31,15 +31,15 @@ def run(use: Use) -> Process:
             for _ in range(rank):
                 pieces = [pieces]
             *inner, _ = encode(pieces, rank)
-            for piece, told in zip(inner[:-1], known, strict=False):
-                out.put(piece, known=told)
+            for piece, past in zip(inner[:-1], known, strict=False):
+                out.put(piece, known=past)
             if not inner:
                 if token.stop:
                     out.close(rank + 1, rank + token.stop)
                 continue
-            last, stop, told = inner[-1], token.stop and rank + token.stop, (known or [None])[-1]
+            last, stop, past = inner[-1], token.stop and rank + token.stop, (known or [None])[-1]
             made = Token(last.kind, last.value, stop or last.stop, last.low)
-            out.put(made, final=stop > 0, known=told)
+            out.put(made, final=stop > 0, known=past)
             continue
         if flags is not None:
             yield from _follow(use, x, token, flags)

@@ -109,13 +109,13 @@ def _sharing(view: str, static: Sequence[Result]) -> Iterator[str]:
     """What changes from a region per expert to one for four experts."""
     alone, shared = static[0], next(r for r in static if r["experts per region"] == SHARED)
     number = "compute_occupancy"
-    told = f"- From {alone['regions']} to {shared['regions']} regions, {VIEW_NAMES[view]}: static "
-    told += f"tiles occupy {fold(shared[number] / alone[number])} times the compute"
+    sentence = f"- From {alone['regions']} to {shared['regions']} regions, {VIEW_NAMES[view]}: static "
+    sentence += f"tiles occupy {fold(shared[number] / alone[number])} times the compute"
     known = [r.published(number) for r in (alone, shared)]
     if known[0] and known[1]:
-        told += f" (published: {fold(known[1] / known[0])})"
+        sentence += f" (published: {fold(known[1] / known[0])})"
     useful = alone["compute_utilization"] / alone[number]
-    yield f"{told}, of which {100 * useful:.0f} % is useful work."
+    yield f"{sentence}, of which {100 * useful:.0f} % is useful work."
 
 
 def _percent(share: float | None) -> float | None:

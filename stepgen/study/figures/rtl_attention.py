@@ -180,11 +180,11 @@ def _claims(views: Views) -> Iterator[str]:
             beside = [r for r in _alike(dynamic, own) if r["schedule"] in UNAWARE]
             best.append(min(r["dynamic_speedup"] for r in beside))
             every += [r["dynamic_speedup"] for r in beside]
-        told = [geomean(some) for some in (every, best)]
+        means = [geomean(some) for some in (every, best)]
         yield (
             f"- {batch} requests, bus of {bus} bits: schedules that do not know the lengths take "
-            f"{told[0]:.2f} times the cycles of the dynamic one (geometric mean), the best of "
-            f"them in each batch {told[1]:.2f} times."
+            f"{means[0]:.2f} times the cycles of the dynamic one (geometric mean), the best of "
+            f"them in each batch {means[1]:.2f} times."
         )
 
 

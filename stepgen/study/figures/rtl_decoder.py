@@ -128,12 +128,12 @@ def _claims(views: Views) -> Iterator[str]:
     yield ""
     for batch in dict.fromkeys(r["model"] for r in results):
         first, *_, last = (r for r in results if r["model"] == batch)
-        told = ", ".join(
+        ratios = ", ".join(
             f"{fold(last[n] / first[n])} of the {what}"
             for n, what in zip(numbers, heads, strict=True)
             if n != "speedup"
         )
-        yield f"- Batch {batch}, “{last['schedule']}” beside “{first['schedule']}”: {told}."
+        yield f"- Batch {batch}, “{last['schedule']}” beside “{first['schedule']}”: {ratios}."
 
 
 FIGURE = Figure(

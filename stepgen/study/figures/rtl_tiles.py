@@ -171,13 +171,13 @@ def _claims(views: Views) -> Iterator[str]:
     for layer, bus in dict.fromkeys((r["layer"], r["bus"]) for r in results):
         own = [r for r in results if (r["layer"], r["bus"]) == (layer, bus)]
         moving = [r for r in own if r["tiles"] != "static"]
-        told = [f"- {layer}, bus of {bus} bits, Pareto distance"]
+        sentence = [f"- {layer}, bus of {bus} bits, Pareto distance"]
         for name, what in (("", "all static tiles"), ("_over_rows", "static tiles of rows")):
             best = max(moving, key=lambda r: r[f"pareto_distance{name}"])
-            told.append(f"from {what} {fold(best[f'pareto_distance{name}'])} ({_named(best)})")
+            sentence.append(f"from {what} {fold(best[f'pareto_distance{name}'])} ({_named(best)})")
         fast = min(moving, key=lambda r: r["cycles"])
-        told.append(f"of the fastest {fold(fast['pareto_distance'])} ({_named(fast)})")
-        yield f"{told[0]} {', '.join(told[1:])}."
+        sentence.append(f"of the fastest {fold(fast['pareto_distance'])} ({_named(fast)})")
+        yield f"{sentence[0]} {', '.join(sentence[1:])}."
 
 
 def _named(result: Result) -> str:

@@ -49,8 +49,8 @@ class Drop(UnitParams):
 
         def follow(paces: Paces) -> Paces:
             x, flags = paces.get(x_name), paces.get(flags_name)
-            told = None if flags is None else flags.moved(0, TILE_LEVELS)
-            y = told if x is None else x.moved(TILE_LEVELS, 0).after(told)
+            kept = None if flags is None else flags.moved(0, TILE_LEVELS)
+            y = kept if x is None else x.moved(TILE_LEVELS, 0).after(kept)
             assert y is not None
             if held and y.level == TILE_LEVELS:
                 y = replace(y, sparse=True, lag=math.inf, prompt=False)

@@ -128,11 +128,11 @@ class Expand(UnitParams):
 
         def follow(paces: Paces) -> Paces:
             stored, element = paces.get(ring), paces.get(ref)
-            told = None if element is None else element.moved(ref_base, base - ref_base)
+            follower = None if element is None else element.moved(ref_base, base - ref_base)
             stored = None if stored is None else stored.moved(self.level, 0)
-            main = told if told is not None else stored
+            main = follower if follower is not None else stored
             assert main is not None
-            both = [p for p in (told, stored) if p is not None]
+            both = [p for p in (follower, stored) if p is not None]
             return {y: replace(main.after(*both), opened=False, replayed="")}
 
         meets = {ring: self.level, ref: ref_base + self.level - base}

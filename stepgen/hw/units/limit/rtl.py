@@ -4,7 +4,7 @@ from amaranth.hdl import Const, Module, Mux, Signal
 
 from ....ir.wire import VALUE
 from ...design.registers import NUMBER_BITS, TOO_LARGE
-from ...telling import told
+from ...telling import detail_word
 from ...unit import UnitCore
 
 
@@ -40,7 +40,7 @@ class LimitCore(UnitCore):
             x.ready.eq(fire | takes),
             y.valid.eq(fire),
             y.payload.eq(x.payload),
-            self.detail.eq(told(TOO_LARGE, Mux(number.all(), ~Const(0, NUMBER_BITS), number))),
+            self.detail.eq(detail_word(TOO_LARGE, Mux(number.all(), ~Const(0, NUMBER_BITS), number))),
         ]
         with m.If(fire & is_value):
             m.d.sync += [

@@ -40,9 +40,9 @@ def mask(M: Memory, a: int, t: int) -> int:
     beat = head(M, x)
     ends = kind_of(beat) != VALUE or stop_of(beat) >= TILE_LEVELS
     for n in range(1, count):
-        told = head(M, M[a + P.x + n])
-        if M[a + P.limit] and kind_of(told) == VALUE and aux_of(told) >= M[a + P.limit]:
-            return fault(M, a, t, aux_of(told))
+        position = head(M, M[a + P.x + n])
+        if M[a + P.limit] and kind_of(position) == VALUE and aux_of(position) >= M[a + P.limit]:
+            return fault(M, a, t, aux_of(position))
     if ends:
         for n in range(1, count):
             pop(M, M[a + P.x + n], t)

@@ -73,8 +73,8 @@ class Mask(UnitParams):
         return ("x", "last", "first") if self.positions else ("x", "at")
 
     def errors(self, unit: Unit, design: Design) -> dict[int, str]:
-        told = ", ".join(unit.inputs[port] for port in self.inputs[1:])
-        large = f"{unit.name} gets a number of {told} that is too large for its wires"
+        names = ", ".join(unit.inputs[port] for port in self.inputs[1:])
+        large = f"{unit.name} gets a number of {names} that is too large for its wires"
         return {UNTOLD: f"{large}, or streams of different structure"}
 
     def problem(self, unit: Unit, design: Design) -> str | None:
@@ -92,8 +92,8 @@ class Mask(UnitParams):
         if self.by == "both" and not self.positions:
             return "a mask by rows and columns needs positions"
         tiles = Format(self.lanes(design.lanes), self.bits, x.rank)
-        told = Format(1, max(1, others[0].bits), x.rank - TILE_LEVELS)
-        ports = dict.fromkeys(self.inputs[1:], told)
+        form = Format(1, max(1, others[0].bits), x.rank - TILE_LEVELS)
+        ports = dict.fromkeys(self.inputs[1:], form)
         return misfit(unit, design, x=tiles, **ports, y=tiles._replace(delay=STAGES))
 
     def delay(self, lanes: int) -> int:
@@ -102,15 +102,15 @@ class Mask(UnitParams):
 
     def parts(self, unit: Unit, extents: Mapping[str, Extents]) -> list[Part]:
         """One; numbers meet the others tile by tile."""
-        x, *told = unit.inputs.values()
+        x, *numbers = unit.inputs.values()
         y = unit.outputs["y"]
-        moves = {x: 0, **dict.fromkeys(told, TILE_LEVELS)}
+        moves = {x: 0, **dict.fromkeys(numbers, TILE_LEVELS)}
 
         def follow(paces: Paces) -> Paces:
             main, *others = (paces[c].moved(0, moves[c]) for c in moves if c in paces)
             return {y: main.after(*others)}
 
-        return [Part((x, *told), (y,), follow, meets={x: TILE_LEVELS})]
+        return [Part((x, *numbers), (y,), follow, meets={x: TILE_LEVELS})]
 
 
 def of_tile(

@@ -30,9 +30,9 @@ class MaskCore(UnitCore):
     def elaborate(self, platform):
         m = Module()
         x, y, params = self.x.payload, self.y, self.params
-        told = self.inputs[1:]
+        ports = self.inputs[1:]
         bits = self.channels[params.inputs[1]].bits
-        numbers = [port.payload.data[:bits] for port in told]
+        numbers = [port.payload.data[:bits] for port in ports]
         value, ends, large, there, fire = (
             Signal(name=name) for name in ("value", "ends", "large", "there", "fire")
         )
@@ -42,7 +42,7 @@ class MaskCore(UnitCore):
             there.eq(Cat(*(port.valid for port in self.inputs), y.ready).all()),
             fire.eq(there & ~large),
             self.x.ready.eq(fire),
-            *(port.ready.eq(fire & ends) for port in told),
+            *(port.ready.eq(fire & ends) for port in ports),
             y.valid.eq(fire),
         ]
         if params.positions:
@@ -50,7 +50,7 @@ class MaskCore(UnitCore):
             m.d.comb += large.eq(
                 Cat(
                     (port.payload.kind == VALUE) & (number == most)
-                    for port, number in zip(told, numbers, strict=True)
+                    for port, number in zip(ports, numbers, strict=True)
                 ).any()
             )
         at, last = self._place(m, fire & value)
@@ -91,7 +91,7 @@ class MaskCore(UnitCore):
         empty = (x.kind == BARE) & (low <= TILE_LEVELS)
         due = Mux(empty, VALUE, x.kind)
         wrong = [value & ((x.stop != 0) != last)]
-        for port in told:
+        for port in ports:
             wrong.append(port.payload.kind != due)
             wrong.append((value | empty) & ends & (port.payload.stop + TILE_LEVELS != x.stop))
         m.d.sync += self.error.eq(there & (large | Cat(wrong).any()))

@@ -336,9 +336,9 @@ class Pmu(UnitParams):
         lifted = levels + one.above
 
         def follow(paces: Paces) -> Paces:
-            told, chunk, names = (paces.get(name) for name in (ref, memory, read))
+            element, chunk, names = (paces.get(name) for name in (ref, memory, read))
             known = [
-                *([] if told is None else [told.moved(one.ref_base, levels - one.ref_base)]),
+                *([] if element is None else [element.moved(one.ref_base, levels - one.ref_base)]),
                 *([] if names is None else [names.moved(0, lifted)]),
                 *([] if chunk is None else [chunk.moved(self.level, lifted - self.level)]),
             ]

@@ -12,7 +12,7 @@ from ...primitives import BlockRam, counter, read_at_once
 from ...reader import Reader, word_address
 from ...select import RoundRobin
 from ...shares import Shares
-from ...telling import told
+from ...telling import detail_word
 from ...unit import UnitCore
 
 
@@ -251,8 +251,8 @@ class PmuCore(UnitCore):
             self.detail.eq(
                 Mux(
                     full,
-                    told(TOO_LARGE, Mux(rows.all(), ~Const(0, NUMBER_BITS), rows)),
-                    told(STRUCTURE),
+                    detail_word(TOO_LARGE, Mux(rows.all(), ~Const(0, NUMBER_BITS), rows)),
+                    detail_word(STRUCTURE),
                 )
             ),
         ]

@@ -107,9 +107,9 @@ class Reshape(UnitParams):
 
         def flags(x: Pace, y: Pace) -> Pace:
             one = x.level == level and x.groups == 1 and chunk == 1
-            told = y.moved(level, -level)
+            pace = y.moved(level, -level)
             return replace(
-                told,
+                pace,
                 opened=x.prompt or (prompt and x.opened),
                 prompt=y.prompt or (prompt and x.opened and one),
             )
@@ -121,11 +121,11 @@ class Reshape(UnitParams):
             return dict(zip(outputs, both, strict=False))
 
         def start(y: Pace) -> Paces:
-            told = UNALIGNED
+            flag = UNALIGNED
             if y.level >= level:
-                told = replace(
+                flag = replace(
                     y.moved(level, -level), opened=prompt, prompt=prompt and y.level == level
                 )
-            return dict(zip(outputs, (y, told), strict=False))
+            return dict(zip(outputs, (y, flag), strict=False))
 
         return [Part((x_name,), outputs, follow, start=start)]
