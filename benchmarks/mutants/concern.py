@@ -76,7 +76,7 @@ def _is_named(test: str, path: str) -> bool:
 
 
 def _uses(test: str, path: str) -> bool:
-    """Whether a test imports a circuit that is no unit and imports a file."""
+    """Whether a test imports a circuit that is not a unit and imports a file."""
     circuits = {file for file in imported(test) if file.startswith("stepgen/hw/")}
     return any(path in imported(c) for c in circuits if not c.startswith(UNITS))
 

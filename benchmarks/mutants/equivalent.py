@@ -83,7 +83,7 @@ EQUIVALENT = {
     "stepgen/hw/units/accumulate/rtl.py: stop = Signal.like(y.payload.stop) -> stop = "
     "Signal.like(y.payload.stop, reset_less=True)": ("a payload, which is read while it is valid"),
     "stepgen/hw/units/top_k/model.py: aux = 0 -> aux = 1": (
-        "a score is no flag and no selector, and of others the aux field is read nowhere"
+        "a score is neither a flag nor a selector, and only their aux fields are read"
     ),
     "stepgen/hw/units/matmul/model.py: layout.horizon = max(layout.horizon, turn + 2, params.rest "
     "+ 2) -> layout.horizon = max(layout.horizon, turn + 1, params.rest + 2)": (

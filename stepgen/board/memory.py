@@ -50,7 +50,8 @@ class BoardMemory(Budget):
     def check(self, design: Design, smaller: Callable[[], Design]) -> None:
         """Refuse a design that takes too many blocks or multipliers, before any tool does.
 
-        Where tools choose how memories are made, or multipliers are not counted, the tools report it.
+        Where tools choose how memories are made, or multipliers are not counted, the tools report
+        it.
 
         Parameters
         ----------

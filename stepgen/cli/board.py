@@ -142,5 +142,5 @@ def _show_shares(name: str, rows: Any) -> None:
         console.table(f"What {name} takes", *columns, rows=shown, left=3),
         "By what it takes of an ECP5, estimated, without what stands around it on a board. Block "
         "RAM is counted for each board, with that; --onchip BOARD gives memories no more than a "
-        "board has. stepgen synth and build tell what it takes.",
+        "board has. stepgen synth and build count what it takes.",
     )

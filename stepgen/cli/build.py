@@ -58,7 +58,7 @@ def command(
     loaded = program.load(draw=False)
     board, auto = where.board()
     if report is not None and board.vivado:
-        raise StepError(f"--report can't be given for {where.name}: Vivado tells what is taken")
+        raise StepError(f"--report can't be given for {where.name}: Vivado reports what is used")
     design = hardware.circuit().fitting(loaded, board)
     earlier = [] if loaded.design is None else [Path(program.program)]
     folder = output or (earlier or [Path("build")])[0]
@@ -98,7 +98,7 @@ def lines(made: Project | Bitstream, place: Path) -> Iterator[str]:
 
     clock = f"clock: {made.board.hz / 1e6:g} MHz"
     if isinstance(made, project.Project):
-        yield f"{clock}; whether it is met, Vivado tells"
+        yield f"{clock}; Vivado reports whether it is met"
         yield f"it makes the bitstream by: {project.command(place / project.BUILD)}"
         return
     yield f"{clock}, at most {made.placed.hz / 1e6:.1f}"

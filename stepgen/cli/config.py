@@ -34,7 +34,7 @@ def config(text: str | Path = FILE) -> Config:
     Raises
     ------
     StepError
-        If there is no such file or name, or it has a key that is the option of no command.
+        If there is no such file or name, or it has a key that is not an option of any command.
     """
     if not isinstance(text, str | Path):
         raise StepError(f"sg.config takes a name or a file of settings, not {text!r}")
@@ -164,7 +164,7 @@ def _names(sentence: str, key: str, settings: Config) -> bool:
 
 
 def _meant(parameter: click.Parameter, value: Any) -> bool:
-    """Whether a value is for this command: a folder of results is no file of another command."""
+    """Whether a value is for this command: an output may be a folder or a file."""
     kind = parameter.type
     if not isinstance(kind, Output) or not isinstance(value, str):
         return True

@@ -304,7 +304,7 @@ def about(board: Board, design: Design, *, physical: bool) -> dict[str, Any]:
     board : Board
     design : Design
     physical : bool
-        Whether the board is none that is simulated.
+        Whether the board is a real one.
     """
     from stepgen.ir.versions import version
     from stepgen.tools import external
@@ -387,11 +387,7 @@ def lines(data: Mapping[str, Any]) -> Iterator[RenderableType]:
         ("memory", "unknown" if rate is None else f"{rate / 1e6:,.1f} MB/s"),
         *((f"{what} compared", f"{count:,}") for what, count in data["compared"].items()),
         ("tensors", "moved over the link" if not data["past_link"] else way_past(data)),
-        *(
-            [("room on the real board", "not checked here; stepgen board tells")]
-            if simulated
-            else []
-        ),
+        *([("room on the real board", "not checked here; run stepgen board")] if simulated else []),
         ("runs", f"{data['runs']:,}"),
         ("requests repeated", f"{data['repeated']:,}"),
     ]

@@ -31,7 +31,7 @@ class _Spared(click.Parameter):
     unless: str | None = None
 
     def process_value(self, ctx: click.Context, value: Any) -> Any:
-        # What was not given is no text yet: click has a mark for it.
+        # What was not given is not text yet: click has a mark for it.
         spared = self.unless is not None and isinstance(ctx.params.get(self.unless), str)
         if spared and self.value_is_missing(value):
             return None

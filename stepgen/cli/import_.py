@@ -115,7 +115,7 @@ def _imported(source: str, settings: Sequence[str], tokens: int | None) -> Impor
         return Imported(_at_most(drawn(**given), tokens), source, {})
     file = source.rpartition(":")[0] or source
     if not file.endswith(".py") and file not in program.examples():
-        why = _NOT_IMPORTED.get(Path(source).suffix, "is no folder")
+        why = _NOT_IMPORTED.get(Path(source).suffix, "is not a folder")
         raise StepError(
             f"{source} {why}: give path.py:function, a folder with config.json and files of "
             f"safetensors, a config.json alone, or a file.onnx"

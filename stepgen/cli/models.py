@@ -337,9 +337,9 @@ def ids_of(path: Path) -> Any:
         table = table.ravel()
     if table.ndim != 1 or not table.size:
         raise StepError(
-            f"{path} is no list of ids: it must have the shape [tokens], not {list(table.shape)}"
+            f"{path} is not a list of ids: it must have the shape [tokens], not {list(table.shape)}"
         )
-    return routing.integers(table, f"{path} is no list of ids: they must be integers")
+    return routing.integers(table, f"{path} is not a list of ids: they must be integers")
 
 
 def _none_left(program: ProgramOptions, left: dict[str, str]) -> None:

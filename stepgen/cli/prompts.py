@@ -73,14 +73,16 @@ def prompts_of(ids: Path | None, more: int) -> Prompts | None:
 
     if ids is None or ids.suffix != ".npz":
         return None
-    arrays = read(ids, "the list of ids", f"{ids} is no list of ids: it holds no table of numbers")
+    arrays = read(
+        ids, "the list of ids", f"{ids} is not a list of ids: it holds no table of numbers"
+    )
     if "data" in arrays or len(arrays) < 2:
         return None
     found = {}
     for name, array in arrays.items():
         if array.ndim != 1 or not array.size:
             raise StepError(
-                f"{ids} is no list of prompts: {name} must have the shape [tokens], not "
+                f"{ids} is not a list of prompts: {name} must have the shape [tokens], not "
                 f"{list(array.shape)}"
             )
         found[name] = routing.integers(array, f"{ids}: ids of {name} must be integers")

@@ -96,7 +96,7 @@ def command(
 
     schemes = pairs(override, "--override")
     if not is_model(model):
-        raise StepError(f"{model} is no model, a file that stepgen import writes")
+        raise StepError(f"{model} is not a model, a file that stepgen import writes")
     with waiting.progress(quiet=json) as progress:
         progress("reading", 0.0)
         given, ids = load(model), None if calibrate is None else ids_of(calibrate)

@@ -32,7 +32,7 @@ def load(program: ProgramOptions, hardware: HardwareOptions) -> tuple[Decoder, P
     Raises
     ------
     StepError
-        If it is no model, or takes chunks of a prompt, which is a program of its own.
+        If it is not a model, or takes chunks of a prompt, which is a program of its own.
     """
     from pathlib import Path
 
@@ -43,7 +43,7 @@ def load(program: ProgramOptions, hardware: HardwareOptions) -> tuple[Decoder, P
 
     if not models.is_model(program):
         raise StepError(
-            f"--resident is for a model, and {program.program} is none: "
+            f"--resident is for a model, and {program.program} is not one: "
             f"sg.Device has write and step for other programs"
         )
     made = models.decoder(program, hardware.circuit().lanes or LANES)

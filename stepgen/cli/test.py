@@ -39,7 +39,7 @@ MOST_FAULTS = 10
     "--simulator",
     type=click.Choice(SIMULATORS),
     default="verilator",
-    help="icarus has four states and finds an X where none may be; it is slower.",
+    help="icarus has four states and finds an X in the wrong place; it is slower.",
 )
 @click.option("--waveform", is_flag=True, help="Write a waveform into the folder.")
 @click.option(

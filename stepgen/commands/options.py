@@ -20,10 +20,10 @@ if TYPE_CHECKING:
     from ..program.program import Program
 
 MACHINE = "sda"
-"""The machine of ``stepgen simulate`` where none is named."""
+"""The default machine of ``stepgen simulate``."""
 
 BUILD, TEST = "build", "build/test"
-"""Folders for results where none is named, of ``stepgen verilog`` and of ``stepgen test``."""
+"""Default folders for results of ``stepgen verilog`` and of ``stepgen test``."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -52,7 +52,7 @@ class OnBoard:
             )
         if self.clock == "auto" and board.vivado:
             raise StepError(
-                f"--clock auto can't be given for {self.board}: Vivado tells which clock is met"
+                f"--clock auto can't be given for {self.board}: Vivado reports which clock is met"
             )
         if self.clock in (None, "auto"):
             return board, self.clock is not None

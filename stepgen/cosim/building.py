@@ -42,7 +42,7 @@ def versions(opt: str) -> list[str]:
     Raises
     ------
     StepError
-        Where there is no C++ compiler, or `opt` is none of those known.
+        Where there is no C++ compiler, or `opt` is unknown.
     """
     if opt not in _OPTIMIZE:
         raise StepError(f"simulation: opt must be one of {', '.join(_OPTIMIZE)}, not {opt!r}")
@@ -136,7 +136,7 @@ def compile_model(
 def _made(text: bytes) -> dict[str, list[str]]:
     """The files that Verilator has written, by what they are for.
 
-    It writes bytes that are no ASCII as octal escapes, which JSON does not know.
+    It writes bytes that are not ASCII as octal escapes, which JSON does not know.
     """
     plain = re.sub(rb"\\([0-7]{3})", lambda m: bytes([int(m[1], 8)]), text)
     made: dict[str, list[str]] = json.loads(plain)["sources"]

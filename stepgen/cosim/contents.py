@@ -66,7 +66,7 @@ class Contents:
         return None if image is None else image.astype(np.bool_)
 
     def check_addresses(self, reference: Result) -> None:
-        """Refuse addresses to be stored that the wires of their store do not tell.
+        """Refuse stored addresses that are too large for the wires of their store.
 
         Raises
         ------

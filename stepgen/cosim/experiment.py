@@ -94,7 +94,7 @@ class Experiment:
         In place of `memory`, for the prediction of a run on a board.
     stops : bool
         Whether the run is to stop with the error that the cycle model predicts. Then its cycles and
-        the error are compared, and no values: the reference has none.
+        the error are compared, not values: the reference has none.
     """
 
     graph: Graph
@@ -210,7 +210,7 @@ class Experiment:
         arrivals = self.arrivals
         if arrivals and self.unpredicted:
             raise StepError(
-                f"{arrivals[0]} takes its inputs in order of arrival, which nothing tells the "
+                f"{arrivals[0]} takes its inputs in order of arrival, which is unknown to the "
                 f"reference: {self.unpredicted}"
             )
         choices = {name: self.prediction.choices.get(name, []) for name in arrivals}
@@ -325,7 +325,7 @@ class Experiment:
         driver : str
             One of `stepgen.cosim.driving.DRIVERS`.
         simulator : "verilator" or "icarus"
-            Icarus has four states and shows each X that gets where none may be; it is slower, and
+            Icarus has four states and shows each X in the wrong place; it is slower, and
             has no driver ``cpp``.
         waveform : Path, optional
             File to write: ``.fst``, with units and channels, or ``.vcd``, with all wires.

@@ -247,7 +247,8 @@ def _register_faults(outcome: Outcome, interface: Interface) -> list[str]:
     detail = registers[DETAIL.offset]
     if (code, detail) != (case.error, case.detail):
         said, due = (
-            f"error {number}" + (f": {what}" if (what := interface.explained(number, cause)) else "")
+            f"error {number}"
+            + (f": {what}" if (what := interface.explained(number, cause)) else "")
             for number, cause in ((code, detail), (case.error, case.detail))
         )
         faults.append(f"the design reports {said}" + (f"; expected {due}" if case.error else ""))

@@ -180,7 +180,7 @@ def _check_unchanged(folder: Path) -> None:
     except (OSError, ValueError):
         if any(folder.iterdir()):
             raise StepError(
-                f"can't write {folder}: it is no test bench of stepgen's: name another folder"
+                f"can't write {folder}: it is not a test bench of stepgen's: name another folder"
             ) from None
         return
     for name, path in sorted(_files(folder)):

@@ -90,7 +90,7 @@ def window(cycles: int | str | None, units: Collection[str], design: Design) -> 
     Raises
     ------
     StepError
-        If a unit does not exist, or cycles are no such text.
+        If a unit does not exist, or `cycles` has another form.
     """
     known = [unit.name for unit in design.units]
     for name in units:
@@ -379,7 +379,7 @@ def _is_no_handshake(wire: Wire) -> bool:
 
 
 def _is_state(wire: Wire) -> bool:
-    """Whether a wire is no clock, and no stage of a delay, of which a pipeline has hundreds."""
+    """Whether a wire is neither a clock nor one of the many stages of a delay."""
     return wire.name.partition("$")[0] not in ("clk", "rst", "delayed")
 
 

@@ -59,7 +59,7 @@ def _once(picture: Picture) -> Picture | None:
 
 
 def _colors(picture: Picture) -> dict[str, int]:
-    """A number for each box, the same for boxes that no path from them tells apart."""
+    """A number for each box, the same for boxes from which all paths look alike."""
     outs, ins = defaultdict(list), defaultdict(list)
     for arrow in picture.arrows:
         outs[arrow.source].append((arrow.alike, arrow.target))

@@ -113,7 +113,7 @@ class _Burst:
     start: int = 0
 
     def advance(self, size: int) -> bool:
-        """Go to the next word; whether there is none."""
+        """Go to the next word; True if there is none."""
         self.address += size
         self.left -= 1
         return not self.left

@@ -31,8 +31,8 @@ def host_library(design: Design) -> dict[str, str]:
     for tensor in design.regions:
         if tensor.upper() in seen:
             raise StepError(
-                f"a host library of {design.name} can't tell tensors {seen[tensor.upper()]} and "
-                f"{tensor} apart, which differ in upper and lower case alone: rename one"
+                f"a host library can't have both tensors {seen[tensor.upper()]} and "
+                f"{tensor}, whose names differ only in upper and lower case: rename one"
             )
         seen[tensor.upper()] = tensor
     values = {

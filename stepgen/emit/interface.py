@@ -180,7 +180,7 @@ class Interface:
     Raises
     ------
     StepError
-        Where a name is used twice or is no identifier.
+        Where a name is used twice or is not an identifier.
     """
 
     name: str
@@ -257,7 +257,7 @@ class Interface:
         Raises
         ------
         StepError
-            If it is none, or its control registers are not those of `register_map`.
+            If it is not an interface, or its control registers are not those of `register_map`.
         """
         data = parsed(text, "the interface")
         if isinstance(data, dict) and data.pop("registers", register_map()) != register_map():

@@ -116,7 +116,8 @@ def _plain(condition: str) -> str:
 def every() -> Mapping[str, tuple[str, range, int]]:
     """All branches, as ``"UNIT/model.py:43 yes"``: file, lines of the condition, line behind it.
 
-    Conditions of ``if`` and ``while`` in steps and helpers; conditional expressions are not counted.
+    Conditions of ``if`` and ``while`` in steps and helpers; conditional expressions are not
+    counted.
     """
     found: dict[str, tuple[str, range, int]] = {}
     for file in models():

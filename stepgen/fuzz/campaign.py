@@ -431,7 +431,7 @@ def load(folder: Path, seed: int, *, rtl: bool, simulator: Simulator = "verilato
     Raises
     ------
     StepError
-        If the file is none of `save`.
+        If `save` did not write the file.
     """
     path = state(folder, seed, rtl=rtl, simulator=simulator)
     if not path.exists():
@@ -440,5 +440,7 @@ def load(folder: Path, seed: int, *, rtl: bool, simulator: Simulator = "verilato
         content = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise StepError(f"{path} can't be read: {error}") from None
-    with unstamped(parsed(content, f"{path} is no state of a campaign"), FORMAT, str(path)) as data:
+    with unstamped(
+        parsed(content, f"{path} is not a state of a campaign"), FORMAT, str(path)
+    ) as data:
         return record(data, Tally, str(path))

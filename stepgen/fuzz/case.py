@@ -168,11 +168,11 @@ class Case(Run, _Program):
         Raises
         ------
         StepError
-            If it is none, or of a newer format.
+            If it is not a case, or of a newer format.
         """
-        data = parsed(content, f"{where} is no case of the fuzzer", infinite=True)
+        data = parsed(content, f"{where} is not a case of the fuzzer", infinite=True)
         if not isinstance(data, dict) or not {"graph", "inputs"} <= data.keys():
-            raise StepError(f"{where} is no case of the fuzzer: it lacks a graph or inputs")
+            raise StepError(f"{where} is not a case of the fuzzer: it lacks a graph or inputs")
         with unstamped(data, FORMAT, where) as fields:
             graph = text.loads(written(fields.pop("graph")), where)
             given = fields.pop("inputs")

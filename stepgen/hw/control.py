@@ -26,7 +26,7 @@ class Control(wiring.Component):
     ----------
     channels, units : int
     telling : sequence of int
-        Units that tell the cause of an error, by their numbers from 0.
+        Units that report the cause of an error, by their numbers from 0.
     counted : sequence of int
         Channels that are counted, by their numbers from 0; the counters of others read 0.
     part : callable
@@ -37,7 +37,7 @@ class Control(wiring.Component):
     csr : ``In(Axi4Lite)``
     start, stop : ``Out(1)``
     running, stopping, done, error, detail, cycle, busy, starved, full : ``In``
-        As from `Accelerator`; `detail` where units tell causes.
+        As from `Accelerator`; `detail` of units that report causes.
     read_moves, write_moves : ``In(1)``
         A word is transferred over the bus.
 
@@ -177,8 +177,8 @@ def _at(address, words):
 
 
 def _first(m: Module, bits, details):
-    """Priority encoder, a stage per factor of 8: number of the lowest set bit plus one, and what is
-    details with it; 0 for none.
+    """Priority encoder, a stage per factor of 8: number of the lowest set bit plus one, and
+    its detail; 0 for none.
     """
     nothing = Const(0, DETAIL_BITS)
     found = [(bit, k + 1, details.get(k, nothing)) for k, bit in enumerate(bits_of(m, bits))]

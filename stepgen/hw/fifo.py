@@ -109,7 +109,7 @@ class _LutRam(wiring.Component):
     """LUT RAM that is read at its first row; latency 1. Does not check overflow.
 
     There is no output register: the row is read within the cycle, so a beat takes no multiplexer
-    between the memory and what has just arrived. The write enable is `w_open`, which tells ahead
+    between the memory and what has just arrived. The write enable is `w_open`, which shows ahead
     that the next row is free: a row that nothing was pushed into is written again.
     """
 
@@ -148,7 +148,7 @@ class _Store(wiring.Component):
 
     A beat that goes straight to the output register is written to the memory too, and ignored
     there: so the consumer's `ready` is not on the path to the memory's write enable. Nor is the
-    producer's ``valid``, where `w_open` tells ahead that the next row is free. Block RAM is read a
+    producer's ``valid``, where `w_open` shows ahead that the next row is free. Block RAM is read a
     cycle ahead, at the row that will be the first.
     """
 

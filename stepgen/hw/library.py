@@ -45,7 +45,7 @@ class Kept(Protocol):
 
 
 def _of_stepgen(part: wiring.Component) -> bool:
-    """Whether all of a part's circuit is from stepgen, so that its identity tells which it is."""
+    """Whether all of a part's circuit is from stepgen, so that its identity determines it."""
     kinds = (type(part), type(getattr(part, "params", part)))
     return all(kind.__module__.startswith("stepgen.") for kind in kinds)
 

@@ -48,7 +48,7 @@ class UnitCore(wiring.Component):
         High for at least one cycle when the unit sees input that its program rules out.
         Registered.
     detail : ``Out(32)``
-        For units that tell the cause: with `error`, the register ``detail``; the last one counts.
+        For units that report a cause: with `error`, the register ``detail``; the last one counts.
         From registers.
     under_way : ``Out(1)``
         While high, the unit must not be reset: bus transactions are outstanding. Registered.

@@ -171,7 +171,7 @@ def fit(value: Any, hint: Any) -> Any:
     Raises
     ------
     Unfit
-        If it is no such value.
+        If the value does not fit.
     """
     if hint in _PLAIN:
         return _PLAIN[hint](value)

@@ -118,7 +118,7 @@ def static(extent: int) -> Dim:
     Raises
     ------
     StepError
-        If it is no such number.
+        If it is not an integer, or below 0.
     """
     if extent < 0:
         raise StepError(f"a dim at {user_line()} must be an integer of at least 0, not {extent}")
@@ -132,7 +132,7 @@ def dynamic(name: str, *, bound: int | None = None, positive: bool = False) -> D
     Parameters
     ----------
     name : str
-        Name of the symbol, an ASCII identifier that is no word of Python; the same name is the
+        Name of the symbol, an ASCII identifier and not a Python keyword; the same name is the
         same dim within a graph.
     bound : int, optional
         Upper bound of the extent.
@@ -146,7 +146,7 @@ def dynamic(name: str, *, bound: int | None = None, positive: bool = False) -> D
     Raises
     ------
     StepError
-        If the name is no such identifier, or the bound is below 0, or 0 and `positive`.
+        If the name is not such an identifier, or the bound is below 0, or 0 and `positive`.
     """
     return _named_dim(name, "dynamic", bound, positive)
 
@@ -158,7 +158,7 @@ def ragged(name: str, *, bound: int | None = None, positive: bool = False) -> Di
     Parameters
     ----------
     name : str
-        Name of the symbol, an ASCII identifier that is no word of Python; the same name is the
+        Name of the symbol, an ASCII identifier and not a Python keyword; the same name is the
         same dim within a graph.
     bound : int, optional
         Upper bound of every extent.
@@ -172,7 +172,7 @@ def ragged(name: str, *, bound: int | None = None, positive: bool = False) -> Di
     Raises
     ------
     StepError
-        If the name is no such identifier, or the bound is below 0, or 0 and `positive`.
+        If the name is not such an identifier, or the bound is below 0, or 0 and `positive`.
     """
     return _named_dim(name, "ragged", bound, positive)
 

@@ -99,7 +99,7 @@ def element(value: ElementType | str, among: dict[str, ElementType] = ELEMENTS) 
         return value
     if not isinstance(value, str) or value not in among:
         some = ", ".join(among)
-        raise StepError(f"{shown(value)} at {user_line()} is no element type, those are {some}")
+        raise StepError(f"{shown(value)} at {user_line()} is not an element type, those are {some}")
     return among[value]
 
 
@@ -124,7 +124,7 @@ class DataType:
 
     @property
     def leaves(self) -> tuple[DataType, ...]:
-        """The types inside it that are no tuples; but for tuples itself alone."""
+        """The items' types, of nested tuples too; of another type itself alone."""
         return (self,)
 
 
@@ -144,7 +144,7 @@ class Tile(DataType):
     Raises
     ------
     StepError
-        If an extent is negative or no name of a dim, or the element type is none.
+        If an extent is negative or not the name of a dim, or the element type is unknown.
     """
 
     rows: Dim
@@ -283,7 +283,7 @@ class Buffer(DataType):
 
 
 def _rows(extents: Iterable[int | None]) -> int | None:
-    """Rows of groups of these extents, outermost first: what is within an empty one is none."""
+    """Rows of groups of these extents, outermost first; an empty group has no rows."""
     rows = 1
     for extent in extents:
         if not extent:
@@ -304,7 +304,7 @@ class TupleType(DataType):
     Raises
     ------
     StepError
-        If an item is no data type, or there is none.
+        If an item is not a data type, or there are no items.
     """
 
     items: tuple[DataType, ...]

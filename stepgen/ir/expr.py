@@ -294,7 +294,7 @@ class Expr:
         Returns
         -------
         int, Fraction or array
-            Exact for integers; an array of floats where elements are no integers.
+            Exact for integers; an array of floats where elements are not integers.
         """
         return value(self, values)
 

@@ -49,7 +49,7 @@ def extent(text: str, symbols: Symbols) -> Expr:
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         if isinstance(error, StepError):
             raise
-        raise StepError(f"{reprlib.repr(text)} is no extent of a dim") from None
+        raise StepError(f"{reprlib.repr(text)} is not an extent of a dim") from None
 
 
 class _Reader:
@@ -97,7 +97,7 @@ class _Reader:
             if call is not None and node.args and (call is not ceiling or not node.args[1:]):
                 read = [self.read(argument, depth + 1) for argument in node.args]
                 return call(*(value for value, _ in read)), max(degree for _, degree in read)
-        raise StepError(f"{reprlib.repr(ast.unparse(node))} is no extent of a dim")
+        raise StepError(f"{reprlib.repr(ast.unparse(node))} is not an extent of a dim")
 
     def _chain(
         self, node: ast.expr, operations: tuple[type[ast.operator], ...], depth: int

@@ -111,7 +111,7 @@ class Function(ABC):
         return constant(0)
 
     def largest_number(self, *types: DataType) -> int:
-        """The largest address that its circuit tells from larger ones, for operands of types."""
+        """The largest address that its circuit represents exactly, for operands of types."""
         return 0
 
     def calculation(self, *types: DataType) -> tuple[str, int | None] | None:
@@ -443,6 +443,6 @@ def maker(kind: type[Function]) -> Callable[..., Function]:
     if said and "__dataclass_fields__" not in own:
         raise StepError(
             f"the function {kind.name} has the parameters {', '.join(said)}, but its class "
-            f"{kind.__name__} is no dataclass: write @dataclass(frozen=True) above it"
+            f"{kind.__name__} is not a dataclass: write @dataclass(frozen=True) above it"
         )
     return checked(kind, kind.name)

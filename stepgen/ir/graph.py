@@ -102,7 +102,7 @@ class Graph:
         Raises
         ------
         StepError
-            If the name is taken or no identifier, or there is no dim.
+            If the name is taken or not an identifier, or there is no dim.
         """
         name = identifier(name, f"source at {user_line()}: its name")
         if name in self.tensors:
@@ -131,7 +131,7 @@ class Graph:
         Raises
         ------
         StepError
-            If the name is taken or no identifier, or the stream belongs to another graph.
+            If the name is taken or not an identifier, or the stream belongs to another graph.
         """
         name = identifier(name, f"output at {user_line()}: its name")
         if not isinstance(stream.dtype, TupleType):
@@ -169,8 +169,8 @@ class Graph:
         Raises
         ------
         StepError
-            If the name is taken or no identifier, an extent is below 1, or the tensor does not fit
-            into the addresses, begins within a bus word or overlaps another.
+            If the name is taken or not an identifier, an extent is below 1, or the tensor does not
+            fit into the addresses, begins within a bus word or overlaps another.
         """
         line = user_line()
         name = identifier(name, f"tensor at {line}: its name")
@@ -179,8 +179,7 @@ class Graph:
             raise StepError(f"{prefix} the graph has {self.tensors[name]!r} of this name already")
         if isinstance(other := self._names.get(name), Node) and other.face.port == "in":
             raise StepError(
-                f"{prefix} the graph has an input of this name already, and names of "
-                f"by their names"
+                f"{prefix} the graph has an input of this name already, and names of by their names"
             )
         if min(shape) < 1:
             raise StepError(f"{prefix} its shape must be 2 positive extents, not {shape}")
@@ -216,7 +215,7 @@ class Graph:
         Raises
         ------
         StepError
-            If the name is taken or no identifier, or there is no dim.
+            If the name is taken or not an identifier, or there is no dim.
         """
         line = user_line()
         name = self._claim("feedback", name, line)
@@ -332,7 +331,7 @@ class Graph:
         Raises
         ------
         StepError
-            If it is no stream.
+            If it is not a stream.
         """
         state = len(self.nodes), sum(f.source is not None for f in self.feedbacks)
         if self._counted != state:

@@ -72,7 +72,7 @@ def lanes_by_node(graph: Graph, lanes: Lanes) -> dict[str, int]:
     Raises
     ------
     StepError
-        If lanes are no power of two up to 32, a name fits no operator, or a memory and those that
+        If lanes are not powers of two up to 32, a name fits no operator, or a memory and those that
         read it are to have different lanes.
     """
     usual = usual_lanes(lanes)

@@ -225,7 +225,7 @@ class Methods:
         Raises
         ------
         StepError
-            If `n` is no such number.
+            If `n` is not an integer, or below 1.
 
         Notes
         -----
@@ -361,7 +361,7 @@ class Methods:
         Raises
         ------
         StepError
-            If `level` is none of 0 to ``rank + 1``.
+            If `level` is not from 0 to ``rank + 1``.
 
         Notes
         -----
@@ -800,7 +800,7 @@ class Methods:
 
         Notes
         -----
-        Zip (paper, section 3). Extents that only a run can tell apart are an error of the run that
+        Zip (paper, section 3). Extents that differ only at run time are an error of the run that
         names both streams. The paper pairs two streams. At inputs and outputs of a circuit each item
         has a port of its own.
 

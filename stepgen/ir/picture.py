@@ -118,7 +118,7 @@ def _box(node: Node, prefix: str, marked: Stream | None) -> Box:
 
 
 def _details(node: Node) -> str:
-    """What a node does, beside its name, which begins with the operator's where none is given."""
+    """What a node does, beside its name, which begins with the operator's if the user gave none."""
     tensor = _tensor(node)
     if tensor is not None:
         rows, cols = tensor.shape

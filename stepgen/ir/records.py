@@ -59,7 +59,8 @@ def parsed(text: str, what: str, *, infinite: bool = False) -> Any:
     Raises
     ------
     StepError
-        If it is not JSON, is nested too deeply, has a key twice, or NaN or an infinite number that is not allowed.
+        If it is not JSON, is nested too deeply, has a key twice, or has NaN or an infinite
+        number where these are not allowed.
     """
 
     def constant(name: str) -> float:

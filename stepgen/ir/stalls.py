@@ -60,8 +60,8 @@ class Stalls:
     Raises
     ------
     StepError
-        If a share is not in [0, 1): a channel that always stalls would deadlock; if a port is late
-        by less than nothing, or is none.
+        If a share is not in [0, 1): a channel that always stalls would deadlock; if a port's
+        lateness is negative, or no stream has this name.
     """
 
     seed: int = 0

@@ -273,7 +273,7 @@ class Stream(Methods):
         Raises
         ------
         StepError
-            If it is no stream of selectors, or they have no such consumer.
+            If it is not a stream of selectors, or they have no such consumer.
         """
         if not isinstance(self.dtype, Selector):
             raise StepError(f"count at {user_line()}: {self.name} has no selectors but is {self}")

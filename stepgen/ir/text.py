@@ -93,10 +93,10 @@ def loads(text: str, place: str = "the text") -> Graph:
     StepError
         If the text has not the format of `dumps` or a newer one, or the program is not valid.
     """
-    data = parsed(text, f"{place} is no stepgen program", infinite=True)
+    data = parsed(text, f"{place} is not a stepgen program", infinite=True)
     if isinstance(data, dict) and type(data.get("stepgen")) is int:
         data = {"format": data.pop("stepgen"), **data}  # as it was called at first
-    _field(data, "format", object, f"{place} is no stepgen program: it")
+    _field(data, "format", object, f"{place} is not a stepgen program: it")
     with unstamped(data, FORMAT, place) as fields:
         if "nodes" not in fields and fields.keys() & {"design", "units"}:
             raise StepError(f"{place} is a design, not a graph: give the folder that it is in")

@@ -153,7 +153,7 @@ class TileOrder:
                 continue
             others = [s for d, s in enumerate(steps) if d != len(steps) + along]
             if not isinstance(trips, int) or steps[along] != extent or any(others):
-                raise Unknown("tiles are joined that are no neighbours in the data")
+                raise Unknown("tiles are joined that are not neighbours in the data")
             extent *= trips
         tile = list(self.tile)
         tile[along] = extent

@@ -54,7 +54,7 @@ def unstamped(
     Raises
     ------
     StepError
-        If the file is of another format, or the stamp is none.
+        If the file is of another format, or the stamp is damaged.
     """
     if not isinstance(data, dict):
         raise StepError(f"{what} must be an object, not {shown(data)}")

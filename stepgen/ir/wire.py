@@ -43,13 +43,13 @@ def row_lanes(tile: Tile, lanes: int) -> int:
 
 
 ANY_NUMBER = (1 << 32) - 2
-"""The largest address that circuits tell from larger ones, where nothing bounds it."""
+"""The largest address that circuits represent exactly, without a bound."""
 
 
 def number_bits(tiles: int) -> int:
     """Bits of an address on a wire, where no tensor has more than so many tiles.
 
-    All ones, which larger numbers become, is no number of a tile and no length of a range.
+    All ones, which larger numbers become, is neither a number of a tile nor a length of a range.
     """
     return (tiles + 1).bit_length()
 
@@ -60,7 +60,7 @@ def narrowed(numbers: npt.NDArray[Any], bits: int) -> npt.NDArray[np.uint64]:
 
 
 def check_numbers(what: str, numbers: npt.NDArray[Any], bits: int) -> None:
-    """Refuse addresses that leave a circuit, if it does not tell them from larger ones.
+    """Refuse addresses that leave a circuit, if it does not represent them exactly.
 
     Raises
     ------
@@ -69,8 +69,8 @@ def check_numbers(what: str, numbers: npt.NDArray[Any], bits: int) -> None:
     """
     if numbers.size and int(numbers.max()) >= number_limit(bits):
         raise StepError(
-            f"{what} gets the address {int(numbers.max())}, but its wires have {bits} bits, which "
-            f"tell addresses below {number_limit(bits)}"
+            f"{what} gets the address {int(numbers.max())}, but its wires have {bits} bits, for "
+            f"addresses below {number_limit(bits)}"
         )
 
 

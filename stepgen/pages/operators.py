@@ -62,7 +62,7 @@ def _calls(name: str, function: Callable[..., Any]) -> Iterator[str]:
 
 
 def _rule(name: str) -> str:
-    """The shapes as the class of the operator tells them."""
+    """The shapes from the docstring of the operator's class."""
     doc = inspect.getdoc(type(operators()[name])) or ""
     return docstrings.flowing(re.split(r"\s(?:The inputs of a node|Attributes)\b", doc)[0])
 

@@ -132,7 +132,7 @@ class Use:
     made : Stream
         What comes out.
     units : tuple of UnitParams
-        What it becomes as a circuit; empty where there is none.
+        The units that it becomes; empty without a circuit.
     """
 
     op: str

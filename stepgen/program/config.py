@@ -92,7 +92,7 @@ def read(text: str, beside: str | None, keys: Mapping[str, Key]) -> Config:
     text : str
         The name of settings in `FILE`, a file that ends in ``.toml``, or both: ``FILE.toml:NAME``.
     beside : str, optional
-        The program in whose folder the file is looked for where none is named; by default the
+        The program in whose folder the file is looked for if no file is named; by default the
         current folder.
     keys : mapping of str to Key
         All options that there are.

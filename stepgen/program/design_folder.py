@@ -87,14 +87,14 @@ def check_target(path: Path, names: Container[str] | None = None) -> None:
     StepError
         If another folder is there, which has something of these names.
     """
-    with suppress(OSError):  # whoever writes tells what is wrong
+    with suppress(OSError):  # the writer reports what is wrong
         found = sorted(p.name for p in path.iterdir() if names is None or p.name in names)
         if not found or _is_written(path):
             return
         for name in found if names is not None else ():
             check_place(path / name)
         raise StepError(
-            f"can't write {path}: it is no design folder, and its {found[0]} might be replaced: "
+            f"can't write {path}: it is not a design folder, and its {found[0]} might be replaced: "
             f"name a new folder"
         )
 
@@ -120,11 +120,11 @@ def read_manifest(path: Path) -> Manifest:
     Raises
     ------
     StepError
-        If the manifest is none or of another format, or a file is missing, was changed, is not
+        If the manifest is damaged or of another format, or a file is missing, was changed, is not
         in its list or is of another design.
     """
     place = path / MANIFEST
-    what = f"{place} is no manifest of a design"
+    what = f"{place} is not a manifest of a design"
     data = parsed(_content(place, f"{place} can't be read").decode(errors="replace"), what)
     if not isinstance(data, dict) or "design" not in data:
         raise StepError(f"{what}: it lacks 'design'")
@@ -164,7 +164,7 @@ def _content(path: Path, refused: str) -> bytes:
     """What is in a regular file; of a device or a pipe the end may never come."""
     try:
         if path.exists() and not path.is_file():
-            raise StepError(f"{refused}: it is no regular file")
+            raise StepError(f"{refused}: it is not a regular file")
         return path.read_bytes()
     except (OSError, ValueError) as error:
         why = getattr(error, "strerror", None) or error

@@ -35,7 +35,7 @@ def read(path: Path) -> Routing:
         If the file can't be read, holds no table of expert numbers, or names an expert twice for
         one token. Which experts there are is for the program to check.
     """
-    return as_routing(table(path, "routing"), f"{path} is no routing")
+    return as_routing(table(path, "routing"), f"{path} is not a routing")
 
 
 def as_routing(array: npt.NDArray[np.generic], otherwise: str) -> Routing:
@@ -116,19 +116,19 @@ def table(path: Path, what: str) -> npt.NDArray[np.generic]:
     """
     if path.suffix not in (".npy", ".npz", ".csv"):
         raise StepError(f"a {what} is a file that ends in .npz, .npy or .csv, not {path}")
-    none = f"{path} is no {what}: it holds no table of numbers"
+    none = f"{path} is not a {what}: it holds no table of numbers"
     if path.suffix != ".csv":
         arrays = read_arrays(path, f"the {what}", none)
         if "data" not in arrays and len(arrays) != 1:
             some = ", ".join(arrays) or "none"
-            raise StepError(f"{path} is no {what}: it needs an array called data, it has {some}")
+            raise StepError(f"{path} is not a {what}: it needs an array called data, it has {some}")
         return arrays.get("data", next(iter(arrays.values())))
     try:
         return spreadsheet.read(path)
     except OSError as error:
         raise StepError(f"can't read the {what} {path}: {error.strerror or error}") from None
     except ValueError as error:
-        raise StepError(f"{path} is no {what}: {error}") from None
+        raise StepError(f"{path} is not a {what}: {error}") from None
 
 
 def integers(array: npt.NDArray[np.generic], otherwise: str) -> npt.NDArray[np.int64]:

@@ -55,7 +55,7 @@ def read(path: Path) -> npt.NDArray[np.float64]:
         for column, cell in enumerate(cells):
             number = _number(cell)
             if number is None:
-                what = f"{shown(cell)}, which is no number" if cell else "no number"
+                what = f"{shown(cell)}, which is not a number" if cell else "no number"
                 raise ValueError(f"line {line}, column {column + 1} holds {what}")
             numbers[row, column] = number
     return numbers
@@ -66,7 +66,7 @@ def _text(data: bytes) -> str:
     try:
         return data.decode("utf-16" if wide else "utf-8-sig")
     except UnicodeDecodeError:
-        raise ValueError("it is no text in UTF-8") from None
+        raise ValueError("it is not text in UTF-8") from None
 
 
 def _rows(text: str) -> list[tuple[int, list[str]]]:

@@ -42,7 +42,7 @@ def load_lengths(path: Path) -> Lengths:
     StepError
         If the file can't be read or holds no lengths of at least 0.
     """
-    return as_lengths(routing.table(path, "list of lengths"), f"{path} is no list of lengths")
+    return as_lengths(routing.table(path, "list of lengths"), f"{path} is not a list of lengths")
 
 
 def as_lengths(array: npt.NDArray[np.generic], otherwise: str) -> Lengths:

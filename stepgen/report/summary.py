@@ -84,7 +84,7 @@ def symbolic_traffic(
 
 
 def occupancy(prediction: Prediction) -> float | None:
-    """Share of cycles in which a matrix unit multiplies, on average; None where there is none."""
+    """Share of cycles in which a matrix unit multiplies, on average; None without matrix units."""
     units = {u.name for u in prediction.design.of_kind(Matmul)}
     busy = [a.busy for a in outline(prediction).activities if a.unit in units]
     if not busy or not prediction.cycles:

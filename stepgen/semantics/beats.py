@@ -53,7 +53,7 @@ def address_lanes(tile: Tile, name: str) -> int:
     Raises
     ------
     StepError
-        If the tile is no row of a static number of addresses.
+        If the tile is not a row of a static number of addresses.
     """
     if tile.rows.static != 1 or not tile.cols.static:
         raise StepError(

@@ -136,7 +136,9 @@ def load(path: str | Path, rank: int | None = None, element: str | None = None) 
         If the file is missing, is not a stream file, or has a stream of another rank.
     """
     path = Path(path)
-    arrays = read(path, "the stream file", f"{path} is no stream file (.npz with stops and values)")
+    arrays = read(
+        path, "the stream file", f"{path} is not a stream file (.npz with stops and values)"
+    )
     return unpack(arrays, str(path), rank, element)
 
 
@@ -160,7 +162,7 @@ def unpack(
         If the arrays are not a stream, or one of another rank.
     """
     if "stops" not in arrays or not {"values", "values.0"} & set(arrays):
-        raise StepError(f"{what} is no stream file: it lacks stops or values")
+        raise StepError(f"{what} is not a stream file: it lacks stops or values")
     stored = int(_levels(arrays, "rank", 0, what)) if "rank" in arrays else rank
     if stored is None:
         raise StepError(f"{what} has no rank")
@@ -214,7 +216,9 @@ def _unpack(
     if not name:
         name = next((n for n, dtype in DTYPES.items() if dtype == values.dtype), "f32")
     if name not in DTYPES:
-        raise StepError(f"{what}: {shown(name)} is no element type; there are {', '.join(DTYPES)}")
+        raise StepError(
+            f"{what}: {shown(name)} is not an element type; there are {', '.join(DTYPES)}"
+        )
     values = as_element(values, name, f"{what}: values{suffix}")
     shapes = arrays.get(f"shapes{suffix}")
     if shapes is None:

@@ -106,7 +106,7 @@ class Page:
         except OSError as error:
             raise StepError(f"can't read the page {path}: {error.strerror or error}") from None
         except UnicodeDecodeError:
-            raise StepError(f"can't read the page {path}: it is no text") from None
+            raise StepError(f"can't read the page {path}: it is not text") from None
         for name in names:
             if len(page._block(name).findall(page.text)) != 1:
                 raise StepError(f"{path} needs one block from {_start(name)} to {END}")

@@ -123,7 +123,7 @@ class Point:
 
     @property
     def origin(self) -> str:
-        """The least faithful origin of its traces; "published" where it has none."""
+        """The least faithful origin of its traces; "published" if it has no traces."""
         origins = [trace.origin for trace in self.traces.values()]
         return max(origins, key=ORIGINS.index, default=ORIGINS[0])
 

@@ -126,7 +126,7 @@ class Traces:
         Raises
         ------
         StepError
-            If the file in the folder is no such routing.
+            If the file in the folder is not a routing of the model.
         """
         name = routing_name(model, batch)
         path = self._file(f"routing/{name}.npz")
@@ -135,8 +135,8 @@ class Traces:
             _check(path, "routing", routing.shape, (batch, model.sizes["top"]))
             if routing.max() >= model.sizes["experts"]:
                 raise StepError(
-                    f"{path} is no routing of {model.title}: it names expert {routing.max()}, the "
-                    f"last one is {model.sizes['experts'] - 1}"
+                    f"{path} is not a routing of {model.title}: it names expert {routing.max()}, "
+                    f"the last one is {model.sizes['experts'] - 1}"
                 )
             return Trace.of(name, "published", routing)
         counts = published.COUNTS.get((model.name, batch))
@@ -165,7 +165,7 @@ class Traces:
         Raises
         ------
         StepError
-            If the file in the folder is no such batch.
+            If the file in the folder is not such a batch.
         """
         name = lengths_name(batch, stdev, first)
         path = self._file(f"kv_lengths/{name}.npy")

@@ -110,7 +110,7 @@ def _logic(found: Counter[str], kind: str, ports: Mapping[str, list[Any]]) -> No
 
 
 def _varies(wire: object) -> bool:
-    """Whether a bit is no constant."""
+    """Whether a bit is not a constant."""
     return isinstance(wire, int)
 
 

@@ -63,7 +63,7 @@ def named(name: str) -> Part:
     Raises
     ------
     StepError
-        Where there is none of this name, or what is wrong in its file.
+        If there is no part of this name, or its file is wrong.
     """
     known = sorted(path.stem for path in shipped("boards/parts").glob("*.toml"))
     if name not in known:

@@ -46,7 +46,7 @@ def _compared(operation: int, a: int, b: int) -> bool:
 
 @helper
 def calculated(operation: int, a: int, b: int, limit: int) -> int:
-    """The result of two numbers, at most `limit`; of a pair, which is no number, 0."""
+    """The result of two numbers, at most `limit`; of a pair, which is not a number, 0."""
     if operation == SUM:
         return min(a + b, limit)
     if operation == DIFFERENCE:

@@ -80,10 +80,14 @@ class Deadlock(StepError):
         """Add the smallest depths that let the run end; none if no depth does."""
         self.remedy = dict(remedy)
         if len(remedy) <= MOST_TOLD:
-            depths = " and ".join(f"a depth of {depth} for {name}" for name, depth in remedy.items())
+            depths = " and ".join(
+                f"a depth of {depth} for {name}" for name, depth in remedy.items()
+            )
         else:
             first = ", ".join(list(remedy)[:MOST_TOLD])
-            depths = f"a depth of {max(remedy.values())} for each of {len(remedy)} FIFOs ({first}, …)"
+            depths = (
+                f"a depth of {max(remedy.values())} for each of {len(remedy)} FIFOs ({first}, …)"
+            )
         advice = f"{depths} frees it" if depths else "no FIFO depth frees it"
         self.args = (f"{self.args[0]}; {advice}",)
 

@@ -21,8 +21,8 @@ from .layout import Actor, Layout, structure
 
 
 @dataclass(frozen=True)
-class Tells:
-    """What an actor tells with its fault: its unit, the cause, and a message from the detail."""
+class FaultMessage:
+    """The fault of an actor: its unit, the cause, and a message made from the detail."""
 
     unit: str
     cause: int
@@ -56,8 +56,8 @@ class DesignLayout(Layout):
     early: Collection[str] = ()
     inside: bool = False
     notes: list[tuple[str, int]] = field(default_factory=list)
-    faults: dict[int, Tells] = field(default_factory=dict)
-    """What actors tell that may meet what their program excludes."""
+    faults: dict[int, FaultMessage] = field(default_factory=dict)
+    """Messages of actors that may see input that their program excludes."""
 
     control = 1
     waits_are_events = True
@@ -114,8 +114,8 @@ class DesignLayout(Layout):
                 raw = self.design.channel[name].rank is None
                 if not raw and self._channels[name] not in served:
                     raise StepError(
-                        f"{subject} has no actor that {verb} {port}: name the channel in {verb}=[...] "
-                        f"of layout.actor"
+                        f"{subject} has no actor that {verb} {port}: name the channel in "
+                        f"{verb}=[...] of layout.actor"
                     )
         if main and main not in known:
             raise StepError(
@@ -130,7 +130,7 @@ class DesignLayout(Layout):
     def tells(
         self, actor: int, unit: Unit, say: Callable[[int], str] | None = None, *, cause: int = 0
     ) -> None:
-        """Register what an actor tells with its fault.
+        """Register the message of an actor's fault.
 
         Parameters
         ----------
@@ -146,7 +146,7 @@ class DesignLayout(Layout):
         def message(number: int) -> str:
             return known.format(number_of(detail_of(cause, number)))
 
-        self.faults[actor] = Tells(unit.name, cause, say or message)
+        self.faults[actor] = FaultMessage(unit.name, cause, say or message)
 
     def internal(self, name: str, depth: int, latency: int = 1) -> int:
         """A new FIFO inside a unit, with the same rules."""

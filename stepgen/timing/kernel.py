@@ -55,7 +55,7 @@ def step(function: Step) -> Step:
         If it takes other arguments; if a user's own function does something that steps can't.
     """
     if not isinstance(function, FunctionType):
-        raise StepError(f"{function!r} at {user_line()} is no function: write @step above def")
+        raise StepError(f"{function!r} at {user_line()} is not a function: write @step above def")
     check_signature(function, f"the step function {function.__name__}", "M", "a", "t")
     function.is_step = True  # type: ignore[attr-defined]
     if function.__module__.startswith("stepgen."):

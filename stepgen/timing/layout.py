@@ -142,7 +142,7 @@ class Layout:
             code = step.__code__
             raise StepError(
                 f"{step.__name__} at {Path(code.co_filename).name}:{code.co_firstlineno}, of the "
-                f"actor {name} of {unit}, is no step function: write @step above it"
+                f"actor {name} of {unit}, is not a step function: write @step above it"
             )
         for key, value, hint in (
             ("unit", unit, str),

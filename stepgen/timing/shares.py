@@ -33,7 +33,7 @@ L = record("opened", "closed", "live", "ended")
 
 AMOUNT_BITS = 16
 NONE = -1
-"""No page, or no one of several."""
+"""No page, or none of several."""
 MISSING = 0
 """A channel or a table that is not there."""
 

@@ -71,7 +71,7 @@ def check_place(path: Path, inputs: Iterable[Path] = (), *, kept: bool = True) -
         above = next(parent for parent in path.parents if parent.exists())
         raise StepError(f"can't write {path}: {above} is a file")
     if there and not real.is_file():
-        raise StepError(f"can't write {path}: it is no regular file")
+        raise StepError(f"can't write {path}: it is not a regular file")
     if there and any(same_file(real, other) for other in (*inputs, *(_kept if kept else ()))):
         raise StepError(f"can't write {path}: it is an input of the same command")
     return real
@@ -245,7 +245,7 @@ def _target(entry: Path, place: Path, *, kept: bool) -> Path:
     if not entry.is_dir():
         return check_place(place, kept=kept)
     if place.is_symlink() or (place.exists() and not place.is_dir()):
-        raise StepError(f"can't write {place}: it is no folder")
+        raise StepError(f"can't write {place}: it is not a folder")
     if any(place.resolve() in kept.resolve().parents for kept in _kept):
         raise StepError(f"can't write {place}: an input of the same command lies in it")
     return place

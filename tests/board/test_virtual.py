@@ -462,7 +462,7 @@ def test_a_board_that_is_stopped_is_left(
 @pytest.mark.parametrize(
     ("name", "why"),
     [
-        ("/dev/null", "it is no serial port"),
+        ("/dev/null", "it is not a serial port"),
         ("nowhere", "No such file or directory"),
         (".", "Is a directory"),
     ],

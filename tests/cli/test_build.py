@@ -75,7 +75,7 @@ def test_what_is_there_is_not_made_again(stepgen, here, tools) -> None:
     assert stepgen(f"build out --board {BOARD}").code == 0
     assert stepgen(f"synth out --board {BOARD}").code == 0
     assert (tools.calls, contents(here / "out")) == ([], before)
-    # What is gone is no result.
+    # What is gone is not a result.
     (here / "out" / BOARD / "layer_ulx3s_85f.bit").unlink()
     assert stepgen(f"build {LINE} -o out").code == 0
     assert tools.calls == list(NAMES)
@@ -198,7 +198,7 @@ def test_a_folder_of_others_is_not_touched(stepgen, here, tools) -> None:
         place.symlink_to("nowhere") if name == "link" else place.write_text("mine")
         said = stepgen(f"build {LINE} -o {name}")
         assert (said.code, tools.calls) == (2, [])
-        assert f"can't write {name}/{BOARD}: it is no folder" in said.err
+        assert f"can't write {name}/{BOARD}: it is not a folder" in said.err
         assert [*place.parent.iterdir()] == [place]
 
 

@@ -85,7 +85,7 @@ def test_the_line_tells_the_file_from_the_command_line(stepgen, here) -> None:
 
 
 def test_an_output_is_for_the_commands_that_write_such_a_one(stepgen, here) -> None:
-    """A folder is no file; a name between colons is no picture."""
+    """A folder is not a file; a name between colons is not a picture."""
     (here / "stepgen.toml").write_text("program = 'p.py:layer'\n[b]\nout = 'made'")
     for command in ("run", "report --no-luts"):
         said = stepgen(f"{command} --config b")

@@ -125,7 +125,9 @@ def test_files_of_others_are_not_replaced(stepgen, here, line, place) -> None:
     said = stepgen(line)
     assert said.code == 2
     folder, _, name = place.rpartition("/")
-    told = f"can't write {folder}: it is no design folder, and its {name} might be replaced: name"
+    told = (
+        f"can't write {folder}: it is not a design folder, and its {name} might be replaced: name"
+    )
     assert told in said.err
     assert [str(p.relative_to(here)) for p in here.rglob("mine/**/*") if p.is_file()] == [place]
     assert (here / place).read_text() == "{}"

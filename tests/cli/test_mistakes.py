@@ -62,7 +62,10 @@ MISTAKES = [
         "show moe --set tokens=2 --set experts=2 --routing r.csv",
         "moe can't take the routing: it sends token . to expert 3, of the experts 0 to 1",
     ),
-    ("show moe --routing twice.csv", "twice.csv is no routing: it sends token 0 to expert 1 twice"),
+    (
+        "show moe --routing twice.csv",
+        "twice.csv is not a routing: it sends token 0 to expert 1 twice",
+    ),
     ("show moe --lengths n.csv", "moe.py:moe takes no lengths: it has no parameter of that name"),
     ("show attention --lengths nix.csv", "can't read the list of lengths nix.csv: No such file .*"),
     # Inputs

@@ -222,7 +222,7 @@ def test_a_text_is_tested_on_one_memory(stepgen, here) -> None:
 @pytest.mark.parametrize(
     ("line", "sentence"),
     [
-        ("import none", "none is no folder: give path.py:function, a folder with config.json"),
+        ("import none", "none is not a folder: give path.py:function, a folder with config.json"),
         ("import none.py:make", "there is no file none.py"),
         (
             "import moe",

@@ -122,8 +122,8 @@ def test_what_is_no_result_is_never_replaced(stepgen, here, device, key) -> None
         "p.py": "is a file that ends in",
         device: "is a file that ends in",
         "x": "is a file that ends in",
-        f"device{suffix}": "it is no regular file",
-        f"pipe{suffix}": "it is no regular file",
+        f"device{suffix}": "it is not a regular file",
+        f"pipe{suffix}": "it is not a regular file",
         f"folder{suffix}": "it is a folder",
         f"p.py/x{suffix}": "p.py is a file|Not a directory|can't",
     }
@@ -204,7 +204,7 @@ def test_a_folder_of_results_keeps_what_is_no_result(stepgen, here, device, name
     (here / "out" / name).symlink_to(device)
     said = stepgen("verilog p.py:layer -o out")
     assert said.code == 2
-    assert f"can't write out/{name}: it is no regular file" in said.err
+    assert f"can't write out/{name}: it is not a regular file" in said.err
     assert [p.name for p in (here / "out").iterdir()] == [name]
 
 

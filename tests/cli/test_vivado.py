@@ -31,7 +31,7 @@ def test_a_project_is_written(stepgen, here, tools) -> None:
     names = {f"layer_arty_a7_100{end}" for end in (".v", ".xdc")}
     assert before.keys() == {"build.tcl", "program.tcl", "made.json", *names}
     assert said.out.splitlines()[-2:] == [
-        "clock: 100 MHz; whether it is met, Vivado tells",
+        "clock: 100 MHz; Vivado reports whether it is met",
         f"it makes the bitstream by: vivado -mode batch -source out/{BOARD}/build.tcl",
     ]
     told = stepgen(f"build {LINE} -o out --json").json
@@ -55,7 +55,7 @@ def test_another_clock(stepgen, here) -> None:
     assert "Clock of the design: 80 MHz." in (here / "out" / BOARD / "build.tcl").read_text()
     said = stepgen(f"build {LINE} -o out --clock auto")
     assert said.code == 2
-    assert f"--clock auto can't be given for {BOARD}: Vivado tells which clock is met" in said.err
+    assert f"--clock auto can't be given for {BOARD}: Vivado reports which clock is met" in said.err
 
 
 @pytest.mark.parametrize("folder", ["my $HOME; it's"])

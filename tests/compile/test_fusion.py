@@ -208,7 +208,7 @@ def test_rewritten_stops_of_a_file_are_checked() -> None:
     (unit,) = (unit for unit in design.units if unit.restops)
     (restop,) = unit.restops
     for change, said in (
-        ({"port": "z"}, "unit rewrites stops of z, which is no output"),
+        ({"port": "z"}, "unit rewrites stops of z, which is not an output"),
         ({"rank": 7}, "unit makes stops of rank 8 at y, but promote_0 has 3"),
         ({"params": unit.params}, "unit can't rewrite stops of y as a pcu at rank 2"),
     ):

@@ -53,7 +53,7 @@ def test_drawn_tensors(tensors):
 
 
 def given_places():
-    """Shapes and addresses, of which some overlap, are no multiple of a word, or are free."""
+    """Shapes and addresses, of which some overlap, are not a multiple of a word, or are free."""
     shape = st.tuples(st.integers(1, 3), st.integers(1, 2).map(lambda words: 8 * words))
     base = st.one_of(st.none(), st.integers(0, 12).map(lambda n: 8 * n), st.integers(0, 99))
     return st.lists(st.tuples(shape, base), min_size=1, max_size=5)

@@ -117,5 +117,5 @@ def test_tensors_that_differ_in_case_alone_are_refused():
             g.tensor(name, (4, 4), sg.int8), tile=(4, 4), shape=(1,), stride=(1,)
         )
         g.output(rows, f"of_{name}")
-    with pytest.raises(StepError, match="can't tell tensors w and W apart"):
+    with pytest.raises(StepError, match="can't have both tensors w and W"):
         host_library(lower(g, lanes=4))

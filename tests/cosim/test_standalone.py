@@ -158,7 +158,7 @@ def test_what_the_user_has_changed_stays(tmp_path):
     with pytest.raises(StepError, match=r"its stimulus\.npz is yours, not as stepgen wrote it"):
         small(tmp_path)
     (bench / "written.json").unlink()
-    with pytest.raises(StepError, match="it is no test bench of stepgen's"):
+    with pytest.raises(StepError, match="it is not a test bench of stepgen's"):
         small(tmp_path)
 
 

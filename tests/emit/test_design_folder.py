@@ -175,7 +175,7 @@ def test_what_does_not_fit_is_made_again(
 def test_a_pipe_is_not_waited_for(folder: Path, name: str) -> None:
     (folder / name).unlink()
     os.mkfifo(folder / name)
-    with pytest.raises(StepError, match=rf"{name}.* can't be read: it is no regular file"):
+    with pytest.raises(StepError, match=rf"{name}.* can't be read: it is not a regular file"):
         program.load(str(folder))
     assert listed(folder)
 

@@ -93,7 +93,7 @@ def dense() -> sg.Graph:
 
 
 def narrow_matrices() -> sg.Graph:
-    """Weights whose rows and columns are no multiples of the lanes, transposed or not."""
+    """Weights whose rows and columns are not multiples of the lanes, transposed or not."""
     g = sg.Graph("narrow_matrices")
     for name, element in (("a", sg.int8), ("b", sg.bf16)):
         x, w, v = (g.input(f"{name}{n}", element[3 + n // 2, (3, 7, 3)[n]], (2,)) for n in range(3))

@@ -49,7 +49,7 @@ def test_a_file_has_the_shapes_of_empty_tiles() -> None:
 @pytest.mark.parametrize(
     ("change", "sentence"),
     [
-        ({"graph": None}, "is no case of the fuzzer: it lacks a graph or inputs"),
+        ({"graph": None}, "is not a case of the fuzzer: it lacks a graph or inputs"),
         ({"format": 7}, "is in format 7 of stepgen"),
         ({"lanes": "two"}, "lanes must be"),
         ({"bus": {"data_bits": 7}}, "data width must be"),

@@ -98,7 +98,7 @@ def small() -> Case:
 def test_a_model_that_stops_where_the_reference_ends_is_found(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """No depth frees it, but it is no program that can't end."""
+    """No depth frees it, but it is not a program that can't end."""
 
     def stops(*args: Any, **more: Any) -> None:
         raise Deadlock("design small deadlocks", 1, [])

@@ -98,7 +98,7 @@ def test_an_address_that_is_too_large_stops_the_unit(number, wrong):
     ("unit", "x", "y", "message"),
     [
         (AsTile("int8", "f32", 1), (1, 4, 0), (2, 32, 2, 9, 5), "it takes addresses or flags"),
-        (AsTile("address", "bool", 1), (1, 4, 0), (2, 1, 2), "bool is no type of numbers"),
+        (AsTile("address", "bool", 1), (1, 4, 0), (2, 1, 2), "bool is not a type of numbers"),
         (AsTile("address", "f32", 0), (1, 4, 0), (2, 32, 2, 9, 5), "a row needs at least 1 column"),
         (AsTile("address", "f32", 1), (2, 4, 0), (2, 32, 2, 9, 5), "x must be of rank 0 with 1 l"),
         (AsTile("bool", "f32", 1), (1, 4, 0), (2, 32, 2), "x must be of rank 0 with 1 lane of 1 b"),

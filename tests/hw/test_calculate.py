@@ -153,7 +153,7 @@ def test_results_that_are_no_addresses_are_named(
         (Calculate("product", (1, 1)), "a product needs a constant"),
         (Calculate("sum", (1,), -1), "a constant must be at least 0, not -1"),
         (Calculate("sum", (2, 3)), "beats of 2 and 3 addresses don't match"),
-        (Calculate("lt", (2, 2)), "2 flags are no beat"),
+        (Calculate("lt", (2, 2)), "2 flags are not a beat"),
         (Calculate("lt", (1,), 7), "3 bits can't be compared with 7"),
         (Calculate("sum", (2,), 1), "x must be of rank 0 with 2 lanes of 3 bits"),
     ],

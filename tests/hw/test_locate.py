@@ -145,7 +145,7 @@ def test_what_types_or_the_reference_exclude_is_an_error(x: Any, wrong: bool) ->
 @pytest.mark.parametrize(
     ("unit", "message"),
     [
-        (Locate("bool", "address", 3, 2, False), "bool is no type of numbers"),
+        (Locate("bool", "address", 3, 2, False), "bool is not a type of numbers"),
         (Locate("int8", "f32", 3, 2, False), "it makes addresses or int32, not f32"),
         (Locate("int8", "address", 0, 2, False), "a row needs at least 1 column, not 0"),
         (Locate("int8", "address", 3, 4, False), "x has no level 4"),

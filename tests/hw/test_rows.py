@@ -213,10 +213,10 @@ def test_rows_of_another_length(unit, cols, wrong):
 @pytest.mark.parametrize(
     ("unit", "x", "message"),
     [
-        (reduction(element="int7"), (2, 8, 2), "reduce_rows dut: int7 is no element type"),
-        (reduction(operand="int7"), (2, 8, 2), "reduce_rows dut: int7 is no element type"),
+        (reduction(element="int7"), (2, 8, 2), "reduce_rows dut: int7 is not an element type"),
+        (reduction(operand="int7"), (2, 8, 2), "reduce_rows dut: int7 is not an element type"),
         (reduction(columns=0), (2, 8, 2), "reduce_rows dut: a row needs at least 1 column, not 0"),
-        (reduction(identity=256), (2, 8, 2), "reduce_rows dut: 256 is no bit pattern of int8"),
+        (reduction(identity=256), (2, 8, 2), "reduce_rows dut: 256 is not a bit pattern of int8"),
         (
             reduction(operations=(Operation("lt", (0, 1), "bool"),)),
             (2, 8, 2),
@@ -228,10 +228,14 @@ def test_rows_of_another_length(unit, cols, wrong):
         (ShiftCols(1, 0, 3, 8), (2, 8, 0), "shift_cols dut: x must have rows"),
         (ShiftCols(0, 0, 3, 8), (2, 8, 2), "shift_cols dut: columns are shifted by at least 1"),
         (ShiftCols(1, 0, 0, 8), (2, 8, 2), "shift_cols dut: columns are shifted by at least 1"),
-        (ShiftCols(1, 256, 3, 8), (2, 8, 2), "shift_cols dut: 256 is no pattern of 8 bits"),
+        (ShiftCols(1, 256, 3, 8), (2, 8, 2), "shift_cols dut: 256 is not a pattern of 8 bits"),
         (ShiftCols(1, 0, 3, 8), (2, 16, 2), "shift_cols dut: x must be of rank 2 with 2 lanes"),
         (RotatePairs("int8", 3, False), (2, 8, 0), "rotate_pairs dut: x must have rows"),
-        (RotatePairs("bool", 3, False), (2, 1, 2), "rotate_pairs dut: bool is no type of numbers"),
+        (
+            RotatePairs("bool", 3, False),
+            (2, 1, 2),
+            "rotate_pairs dut: bool is not a type of numbers",
+        ),
         (RotatePairs("int8", 0, False), (2, 8, 2), "rotate_pairs dut: a row must have at least 1"),
         (RotatePairs("int8", 3, True), (2, 8, 2), "rotate_pairs dut: pairs in 3 beats of 2 lanes"),
         (RotatePairs("int32", 3, False), (2, 8, 2, 2, 0, "int8"), "rotate_pairs dut: x must carry"),
@@ -242,7 +246,11 @@ def test_rows_of_another_length(unit, cols, wrong):
             (2, 1, 2),
             "running_max dut: it works on int8, int16, int32, bf",
         ),
-        (RunningMax("bf16", 3, 1 << 16), (2, 16, 2), "running_max dut: 65536 is no bit pattern of"),
+        (
+            RunningMax("bf16", 3, 1 << 16),
+            (2, 16, 2),
+            "running_max dut: 65536 is not a bit pattern of",
+        ),
         (RunningMax("int8", 0, 1), (2, 8, 2), "running_max dut: a row needs at least 1 column"),
         (RunningMax("int8", 3, -1), (2, 8, 2), "running_max dut: the decay must be at least 0"),
         (RunningMax("int8", 3, 1), (2, 8, 2), "running_max dut: y must be of rank 2 .* late, not"),

@@ -118,7 +118,7 @@ def test_rows_of_another_length_are_an_error(x, wrong):
     [
         (TopK("int8", 3, 4, True), (2, 8, 2), "4 of 3 elements can't be chosen"),
         (TopK("int8", 3, 0, True), (2, 8, 2), "0 of 3 elements can't be chosen"),
-        (TopK("bool", 3, 1, True), (2, 8, 2), "bool is no type of numbers"),
+        (TopK("bool", 3, 1, True), (2, 8, 2), "bool is not a type of numbers"),
         (TopK("int32", 3, 1, True), (2, 32, 2), "x must carry int32, not int8"),
         (TopK("int8", 3, 1, True), (2, 8, 0), "y must be of rank 2 with 2 lanes of 8 bits 4 cycle"),
         (TopK("int8", 3, 1, False), (2, 1, 0), "y must be of rank 0 with 3 lanes of 1 bit 4 cycle"),

@@ -1,4 +1,4 @@
-"""What is said where a stream is no value of Python, and where a name is not there."""
+"""What is said where a stream is not a value of Python, and where a name is not there."""
 
 from __future__ import annotations
 

@@ -225,7 +225,7 @@ def test_operators(name: str) -> None:
 
 
 def test_sets_have_no_order() -> None:
-    """So they are no shapes, tiles or operands."""
+    """So they are not shapes, tiles or operands."""
     made = {n: lambda w, n=n: (getattr(sg, n), OPERATORS[n](w)) for n in OPERATORS} | MAKERS
     asked = set()
     for make in made.values():

@@ -136,5 +136,5 @@ def test_what_python_wrote_before_is_read() -> None:
 def test_no_other_number_is_read(value: str) -> None:
     g = sg.Graph("other")
     g.output(g.input("x", sg.bf16[1, 4], (5,)).map(sg.fn.scale(0.5)), "y")
-    with pytest.raises(sg.StepError, match=r"c must be a number|NaN is no number"):
+    with pytest.raises(sg.StepError, match=r"c must be a number|NaN is not a number"):
         loads(dumps(g).replace("0.5", value))

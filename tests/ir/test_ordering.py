@@ -137,7 +137,7 @@ def test_joined_tiles_and_functions() -> None:
     assert x.map(sg.fn.add(), wide).itensor == x.itensor
     across = sg.linear_offchip_load(w, tile=(2, 4), shape=(4, 4), stride=(1, 4))
     odd = across.accum(sg.fn.retile_col(), rank=1)
-    assert odd.itensor.shape == (4, 2, 16)  # its tiles are no part of w as it lies there
+    assert odd.itensor.shape == (4, 2, 16)  # its tiles are not a part of w as it lies there
 
 
 def test_addresses_that_are_counted_read_in_a_known_order() -> None:

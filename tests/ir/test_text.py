@@ -94,9 +94,9 @@ def _entry(change: dict[str, object]) -> str:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("{", "the text is no stepgen program"),
-        ("{}", "the text is no stepgen program: it lacks 'format'"),
-        ("7", "the text is no stepgen program: it lacks 'format'"),
+        ("{", "the text is not a stepgen program"),
+        ("{}", "the text is not a stepgen program: it lacks 'format'"),
+        ("7", "the text is not a stepgen program: it lacks 'format'"),
         ('{"format": 1}', "the text lacks 'name'"),
         ('{"format": 0}', "the text is in format 0 of"),
         ('{"format": true}', "the text is in format True of"),
@@ -112,8 +112,8 @@ def _entry(change: dict[str, object]) -> str:
             r"lacks 'name' \(it was written by stepgen 7\.1, this is stepgen " + version(),
         ),
         ('{"stepgen": 1}', "the text lacks 'name'"),
-        ("[" * 100_000, "the text is no stepgen program: it is nested too deeply"),
-        ("1" * 10_000, "the text is no stepgen program: Exceeds the limit"),
+        ("[" * 100_000, "the text is not a stepgen program: it is nested too deeply"),
+        ("1" * 10_000, "the text is not a stepgen program: Exceeds the limit"),
         ('{"stepgen": 99}', r"the text is in format 99 of stepgen \(unknown\), but this is"),
         (_entry({"op": "sculpt"}), "there is no operator 'sculpt'"),
         (_entry({"attrs": {"level": 7}}), r"promote at .*: level must be an integer within 0\.\.1"),
@@ -138,7 +138,7 @@ def test_extents_in_a_text_are_only_arithmetic() -> None:
         .replace('"dim": "T"', '"dim": "open(1)"')
         .replace('"positive": false', '"sign": false')
     )
-    with pytest.raises(sg.StepError, match=r"'open\(1\)' is no extent of a dim"):
+    with pytest.raises(sg.StepError, match=r"'open\(1\)' is not an extent of a dim"):
         loads(text)
 
 
@@ -156,27 +156,27 @@ def test_a_missing_file_is_told(tmp_path: Path) -> None:
         ("*".join(["T"] * 65), "degree 64, not more"),
         (f"(T + {' + '.join(f'ceil(T/{n})' for n in range(2, 9))})**30", "at most 10000 terms"),
         ("+".join(["T"] * 20_000), "at most 10000 characters, not 39999"),
-        ("+".join(["T"] * 4_999), "is no extent of a dim"),
+        ("+".join(["T"] * 4_999), "is not an extent of a dim"),
         ("-" * 60 + "T", "50 operations deep"),
-        ("-" * 9_000 + "T", "is no extent of a dim"),
-        ("(" * 300 + "T" + ")" * 300, "is no extent of a dim"),
+        ("-" * 9_000 + "T", "is not an extent of a dim"),
+        ("(" * 300 + "T" + ")" * 300, "is not an extent of a dim"),
         ("ceiling(" * 60 + "T" + ")" * 60, "50 operations deep"),
         ("1/0", "divides by 0"),
         ("T/(2-2)", "divides by 0"),
         ("0**-1", "divides by 0"),
         ("9" * 30 + "*T", "a number of 100 bits"),
         ("T**T", "a power must be an integer"),
-        ("T**0.5", "is no extent of a dim"),
+        ("T**0.5", "is not an extent of a dim"),
         ("7", "a dim that is dynamic must depend on something, not be 7"),
         ("-5", "must depend on something, not be -5"),
         ("1/2", "must depend on something"),
         ("Q", "there is no dim named 'Q'"),
-        ("open(1)", "is no extent of a dim"),
-        ("ceiling(T, 2)", "is no extent of a dim"),
-        ("Min(T, key=2)", "is no extent of a dim"),
-        ("T.x", "is no extent of a dim"),
-        ("'T'", "is no extent of a dim"),
-        ("", "is no extent of a dim"),
+        ("open(1)", "is not an extent of a dim"),
+        ("ceiling(T, 2)", "is not an extent of a dim"),
+        ("Min(T, key=2)", "is not an extent of a dim"),
+        ("T.x", "is not an extent of a dim"),
+        ("'T'", "is not an extent of a dim"),
+        ("", "is not an extent of a dim"),
         (7, "an extent must be a string, not 7"),
         (None, "an extent must be a string, not None"),
     ],

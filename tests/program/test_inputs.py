@@ -179,7 +179,10 @@ def test_a_lone_stream_file_is_the_only_stream(tmp_path):
             {"x/stops": np.zeros(3)},
             "in.npz: the program p has no input stream 'x', its streams are route",
         ),
-        ({"route/stops": np.zeros(3)}, "in.npz: route is no stream file: it lacks stops or values"),
+        (
+            {"route/stops": np.zeros(3)},
+            "in.npz: route is not a stream file: it lacks stops or values",
+        ),
         (
             {"route/stops": np.zeros(4), "route/values": np.zeros((3, 3))},
             "in.npz: route: 3 values for 4 tokens with values",

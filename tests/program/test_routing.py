@@ -68,7 +68,7 @@ def test_spreadsheets(here):
         assert np.array_equal(routing.read(path), CHOSEN), (encoding, text)
         path.write_bytes(text.replace("7", "seven").encode(encoding))
         with pytest.raises(
-            StepError, match=r"line \d+, column 1 holds 'seven', which is no number"
+            StepError, match=r"line \d+, column 1 holds 'seven', which is not a number"
         ):
             routing.read(path)
 
@@ -82,44 +82,44 @@ def test_one_expert_per_token(here):
     [
         ("r.txt", None, "a routing is a file that ends in .npz, .npy or .csv, not r.txt"),
         ("r.csv", None, "can't read the routing r.csv: No such file or directory"),
-        ("r.npy", b"abc", "r.npy is no routing: it holds no table of numbers"),
-        ("r.npz", b"abc", "r.npz is no routing: it holds no table of numbers"),
-        ("r.csv", "", "r.csv is no routing: it holds no numbers"),
-        ("r.csv", "first,second\n", "r.csv is no routing: it holds no numbers"),
-        ("r.csv", "1,2\n\n3\n", "r.csv is no routing: line 3 has 1 column, but line 1 has 2"),
+        ("r.npy", b"abc", "r.npy is not a routing: it holds no table of numbers"),
+        ("r.npz", b"abc", "r.npz is not a routing: it holds no table of numbers"),
+        ("r.csv", "", "r.csv is not a routing: it holds no numbers"),
+        ("r.csv", "first,second\n", "r.csv is not a routing: it holds no numbers"),
+        ("r.csv", "1,2\n\n3\n", "r.csv is not a routing: line 3 has 1 column, but line 1 has 2"),
         (
             "r.csv",
             "1,2\n3,x\n",
-            "r.csv is no routing: line 2, column 2 holds 'x', which is no number",
+            "r.csv is not a routing: line 2, column 2 holds 'x', which is not a number",
         ),
-        ("r.csv", "1,2\n,3\n", "r.csv is no routing: line 2, column 1 holds no number"),
+        ("r.csv", "1,2\n,3\n", "r.csv is not a routing: line 2, column 1 holds no number"),
         (
             "r.csv",
             "a,b\n1,2\na,b\n",
-            "r.csv is no routing: line 3, column 1 holds 'a', which is no number",
+            "r.csv is not a routing: line 3, column 1 holds 'a', which is not a number",
         ),
         (
             "r.csv",
             "1 2\n3 4\n",
-            "r.csv is no routing: line 1, column 1 holds '1 2', which is no number",
+            "r.csv is not a routing: line 1, column 1 holds '1 2', which is not a number",
         ),
         (
             "r.npy",
             np.arange(4),
-            "r.npy is no routing: it must have the shape [tokens, experts per token], not [4]",
+            "r.npy is not a routing: it must have the shape [tokens, experts per token], not [4]",
         ),
         (
             "r.npz",
             {"a": CHOSEN, "b": CHOSEN},
-            "r.npz is no routing: it needs an array called data, it has a, b",
+            "r.npz is not a routing: it needs an array called data, it has a, b",
         ),
         (
             "r.npy",
             CHOSEN + 0.5,
-            "r.npy is no routing: it must hold expert numbers, not 0.5 in row 1, column 1",
+            "r.npy is not a routing: it must hold expert numbers, not 0.5 in row 1, column 1",
         ),
-        ("r.csv", "0,1\n2,-1\n", "r.csv is no routing: it sends token 1 to expert -1"),
-        ("r.csv", "0,1\n2,2\n", "r.csv is no routing: it sends token 1 to expert 2 twice"),
+        ("r.csv", "0,1\n2,-1\n", "r.csv is not a routing: it sends token 1 to expert -1"),
+        ("r.csv", "0,1\n2,2\n", "r.csv is not a routing: it sends token 1 to expert 2 twice"),
     ],
 )
 def test_mistakes(here, name, content, sentence):

@@ -41,10 +41,13 @@ def test_lengths_from_a_file(tmp_path: Path, name: str, content: Any) -> None:
 @pytest.mark.parametrize(
     ("content", "sentence"),
     [
-        (np.ones((2, 3)), "is no list of lengths: it must have the shape [requests], not [2, 3]"),
-        (np.zeros(0), "is no list of lengths: it must have the shape [requests], not [0]"),
-        (np.array([1.5]), "is no list of lengths: they must be integers, not 1.5 in row 1"),
-        (np.array([3, -1]), "is no list of lengths: request 1 has -1"),
+        (
+            np.ones((2, 3)),
+            "is not a list of lengths: it must have the shape [requests], not [2, 3]",
+        ),
+        (np.zeros(0), "is not a list of lengths: it must have the shape [requests], not [0]"),
+        (np.array([1.5]), "is not a list of lengths: they must be integers, not 1.5 in row 1"),
+        (np.array([3, -1]), "is not a list of lengths: request 1 has -1"),
     ],
 )
 def test_other_files_are_refused(tmp_path: Path, content: Any, sentence: str) -> None:

@@ -157,7 +157,7 @@ def test_reassemble_in_order_of_arrival() -> None:
     inputs = {"x0": [[1, 2], []], "x1": [[3], [4]], "sel": [[1, 1], [0, 0], [1, 1]]}
     y = numbers_of(execute(g, inputs, choices={"back": [1, 0, 0, 1]}), "y")
     assert y == [[[3], [1, 2]], [], [[], [4]]]
-    with pytest.raises(sg.StepError, match=r"back .*\[0, 0\], is none of inputs \[0, 1\]"):
+    with pytest.raises(sg.StepError, match=r"back .*\[0, 0\], does not fit inputs \[0, 1\]"):
         execute(g, inputs, choices={"back": [0, 0, 1, 1]})
 
 

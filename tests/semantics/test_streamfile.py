@@ -89,9 +89,9 @@ def test_what_is_written_is_readable_with_numpy(tmp_path: Path) -> None:
         ),
         (
             {"values": np.ones((1, 1, 1)), "stops": [1], "element": "f64"},
-            "'f64' is no element type",
+            "'f64' is not an element type",
         ),
-        ({"values": np.ones((1, 1, 1)), "stops": [1], "element": "int3"}, "no element type"),
+        ({"values": np.ones((1, 1, 1)), "stops": [1], "element": "int3"}, "not an element type"),
         ({"values": np.full((1, 1, 1), 300), "stops": [1], "element": "int8"}, "300"),
     ],
 )
@@ -107,7 +107,7 @@ def test_files_that_cannot_be_read_or_written(tmp_path: Path) -> None:
     with pytest.raises(sg.StepError, match=r"can't read the stream file .*No such file"):
         load(tmp_path / "none.npz", 0)
     (tmp_path / "text.npz").write_text("no zip")
-    with pytest.raises(sg.StepError, match="is no stream file"):
+    with pytest.raises(sg.StepError, match="is not a stream file"):
         load(tmp_path / "text.npz", 0)
     with pytest.raises(sg.StepError, match="can't write the stream file"):
         save(tmp_path / "nowhere" / "x.npz", [END], 0)

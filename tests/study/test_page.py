@@ -99,7 +99,7 @@ def test_claims_go_between_their_marks(tmp_path):
         (None, "can't read the page page.md: No such file or directory"),
         ("nothing", "page.md needs one block from <!-- stepgen figure 8 --> to <!-- end -->"),
         (PAGE + PAGE, "page.md needs one block from <!-- stepgen figure 8 --> to <!-- end -->"),
-        (b"\xff\xfe", "can't read the page page.md: it is no text"),
+        (b"\xff\xfe", "can't read the page page.md: it is not text"),
     ],
 )
 def test_a_page_that_does_not_fit_is_told_before_the_work(

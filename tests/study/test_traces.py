@@ -39,7 +39,11 @@ def test_a_folder_goes_before_what_is_drawn(tmp_path):
             None,
             r"not the routing of the figure: .* \[63, 2\], not \[64, 2",
         ),
-        (np.tile([0, 8], (64, 1)), None, "no routing of Mixtral-8x7B: it names expert 8, the last"),
+        (
+            np.tile([0, 8], (64, 1)),
+            None,
+            "is not a routing of Mixtral-8x7B: it names expert 8, the last",
+        ),
         (None, np.arange(9), r"is not the batch of the figure: it has the shape \[9\], not \[16\]"),
     ],
 )

@@ -63,7 +63,7 @@ def test_a_damaged_entry_is_made_anew(tmp_path: Path) -> None:
     for path in [path for path in entry.rglob("*") if path.is_file()]:
         whole = path.read_bytes()
         damages = [b"", b"junk", b"[]", b"null", whole + b"more", bytes(len(whole))]
-        if path.name != MADE:  # what is told of an entry is no part of it
+        if path.name != MADE:  # what is told of an entry is not a part of it
             damages += [data for _, data in bytes_of(whole, seed=1, count=20) if data != whole]
         for damaged in damages:
             path.write_bytes(damaged)

@@ -353,7 +353,7 @@ class Drawn(Choosing):
         """A function with drawn parameters."""
         try:
             hints = get_type_hints(kind)
-        except NameError:  # of a file that is no module any more
+        except NameError:  # of a file that is not a module any more
             hints = {}
         parameters = inspect.signature(maker(kind)).parameters
         return maker(kind)(**{name: self.parameter(hints.get(name)) for name in parameters})

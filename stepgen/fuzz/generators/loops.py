@@ -104,7 +104,7 @@ def loop(
     y = y.flatten(1, 2)
     y = y if body is None else body(y)
     y = y if turns.ways is None else _by_two_ways(y)
-    # The selectors have as many as there are chunks, or more, which only a run can tell.
+    # The selectors have as many as there are chunks, or more, which only a run can check.
     leaves = g.feedback(sg.Selector(2), y.shape[:1], "turns")
     out, again = sg.partition(y, leaves, rank=1)
     leaves.connect(g.input("leaves", sg.Selector(2), ("L",)))

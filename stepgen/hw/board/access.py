@@ -12,7 +12,7 @@ class Access(wiring.Signature):
     """One word of 32 bits after the other, seen from where it is asked for.
 
     ``valid``, and with it what is asked for, stays until ``done``, for one cycle. Then ``found``
-    holds the word that was read, and ``refused`` tells that there is none.
+    holds the word that was read, and ``refused`` is high if there is no such word.
     """
 
     def __init__(self):

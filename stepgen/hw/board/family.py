@@ -75,7 +75,7 @@ class Family(ABC):
         Returns
         -------
         clock, second, locked : Signal
-            The last is not synchronous to the first; `second` is None where there is none.
+            The last is not synchronous to the first; `second` is None if there is no second one.
         """
 
     @abstractmethod

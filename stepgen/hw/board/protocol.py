@@ -1,4 +1,4 @@
-"""The protocol between a host and a board: frames, spaces of addresses, what a board tells.
+"""The protocol between a host and a board: frames, address spaces, the identity of a board.
 
 A frame is COBS-encoded, so that a byte 0 ends it, and closes with the CRC-32 of its content,
 lowest byte first. All numbers are little-endian. ``docs/boards.md`` describes it for users.
@@ -46,7 +46,7 @@ class Operation(IntEnum):
 class Space(IntEnum):
     """What an address is in: the upper 4 bits of a request's first byte."""
 
-    IDENTITY = 0  # words that tell what the board is
+    IDENTITY = 0  # words that identify the board
     REGISTERS = 1  # those of the design
     MEMORY = 2  # off-chip memory of the design, while it does not run
     STREAMS = 3  # beats of the design's ports, see `STREAM_BITS`

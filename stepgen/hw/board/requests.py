@@ -14,7 +14,7 @@ __all__ = ["Requests"]
 
 
 class Requests(wiring.Component):
-    """A FIFO of frames: one whose CRC is wrong, or for which there is no room, never was in it.
+    """A FIFO of frames: frames with a bad CRC, or for which there is no room, are dropped.
 
     Members
     -------

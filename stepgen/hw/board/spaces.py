@@ -15,7 +15,7 @@ __all__ = ["MemorySpace", "RegisterSpace", "identity", "serve_identity"]
 
 
 def identity(digest: bytes, clock: int, memory_words: int) -> dict[int, int]:
-    """The words that tell what a board is.
+    """The words that identify a board.
 
     Parameters
     ----------

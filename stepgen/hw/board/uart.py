@@ -10,7 +10,7 @@ LEAST_CYCLES = 4
 """Fewest clock cycles of a bit."""
 
 ASYNCHRONOUS = {"ASYNC_REG": "TRUE"}
-"""Tells Vivado of registers whose input may change at any time: it keeps them side by side."""
+"""For Vivado: the input of these registers may change at any time, so it places them together."""
 
 
 class Receiver(wiring.Component):

@@ -50,7 +50,7 @@ class Channel:
         Stages of the producer's pipeline between handshake and payload, in cycles.
     element : str
         Element type of a lane, for reports and test benches; empty for the one of as many bits that
-        is no float.
+        is not a float.
     tail : int
         Lanes that the last beat of a row fills, the others are padding; 0 if it fills all.
     short : bool

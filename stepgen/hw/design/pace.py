@@ -19,7 +19,7 @@ class Extent:
     Attributes
     ----------
     bound : float
-        Longest group; infinite where none is known.
+        Longest group; infinite if it is unknown.
     may_be_empty : bool
     name : str
         For messages.

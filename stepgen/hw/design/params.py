@@ -131,13 +131,13 @@ class UnitParams(ABC):
     def errors(self, unit: Unit, design: Design) -> dict[int, str]:
         """By cause in the register ``detail`` what the unit says, with ``{}`` for the number.
 
-        Cause 0 is what it excludes where it tells no cause.
+        Cause 0 is for units that report no cause.
         """
         streams = ", ".join(unit.inputs.values())
         return {UNTOLD: f"{unit.name} meets what the types of its inputs exclude, of {streams}"}
 
     def applied(self, element: str, bits: int) -> int | str:
-        """Bits of the results of an element-wise function of one operand, or why it is none.
+        """Bits of the results of an element-wise function of one operand; else why it is not one.
 
         Parameters
         ----------
@@ -247,7 +247,8 @@ def check_model(model: Any, subject: str) -> None:
         )
     if not isinstance(model, FunctionType):
         raise StepError(
-            f"{subject}: its model must be a function build(unit, params, layout), not {shown(model)}"
+            f"{subject}: its model must be a function build(unit, params, layout), not "
+            f"{shown(model)}"
         )
     check_signature(model, f"{subject}: its model {model.__name__}", "unit", "params", "layout")
 
@@ -264,7 +265,7 @@ def unfinished(params: object) -> str:
     own = vars(kind).get("__annotations__", {})
     fields = [name for name, hint in own.items() if "ClassVar" not in str(hint)]
     if fields and "__dataclass_fields__" not in vars(kind):
-        return "is no dataclass: write @dataclass(frozen=True) above it"
+        return "is not a dataclass: write @dataclass(frozen=True) above it"
     return ""
 
 

@@ -100,7 +100,7 @@ def misplaced(unit: Unit, channels: Mapping[str, Channel]) -> str | None:
     ranks: dict[str, int] = {}
     for restop in unit.restops:
         if restop.port not in unit.outputs:
-            return f"rewrites stops of {restop.port}, which is no output"
+            return f"rewrites stops of {restop.port}, which is not an output"
         rank = ranks.get(restop.port, restop.rank)
         made = restop.params.rewritten(rank)
         if rank != restop.rank or made is None:

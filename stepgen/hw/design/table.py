@@ -227,7 +227,7 @@ class Design:
     def _misplaced(self, unit: Unit, epilogue: Epilogue) -> str | None:
         """Why an epilogue can't be behind a unit, or None."""
         if epilogue.port not in unit.outputs:
-            return f"is behind {epilogue.port}, which is no output"
+            return f"is behind {epilogue.port}, which is not an output"
         channel = self.channel[unit.outputs[epilogue.port]]
         return epilogue.problem(channel, self.lanes_at(unit.name))
 

@@ -32,7 +32,7 @@ def is_ice40(platform) -> bool:
 
 
 def read_at_once(platform) -> dict[str, str]:
-    """What tells a tool of a small memory that is read in the cycle of its address.
+    """The attribute of a small memory that is read in the cycle of its address.
 
     It becomes LUT RAM, or registers where a family has none.
     """

@@ -82,7 +82,8 @@ class VerilogKernel(UnitParams):
         subject = f"the Verilog kernel {cls.__name__} at {user_line()}"
         if not hasattr(cls, "model"):
             raise StepError(
-                f"{subject} lacks model: build(unit, params, layout), or None if it has no cycle model"
+                f"{subject} lacks model: build(unit, params, layout), or None if it has no cycle "
+                "model"
             )
         if cls.model is not None:  # a function, not a method
             cls.model = staticmethod(cls.model)
@@ -109,7 +110,7 @@ class VerilogKernel(UnitParams):
         Raises
         ------
         StepError
-            If a value is no integer of 32 bits, or a name no identifier.
+            If a value is not an integer of 32 bits, or a name not an identifier.
         """
         given = self.parameters(ports)
         if not isinstance(given, Mapping):

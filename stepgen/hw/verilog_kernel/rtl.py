@@ -20,7 +20,7 @@ class VerilogKernelCore(UnitCore):
 
     Notes
     -----
-    ``error`` also rises where the module sends what is no beat of its stream: an unknown kind, a
+    ``error`` also rises where the module sends what is not a beat of its stream: an unknown kind, a
     stop or low level above the stream's, a done beat that carries something, a beat after the done
     beat. On a channel with a delay the payload is looked at when it is there.
     """
@@ -59,7 +59,7 @@ class VerilogKernelCore(UnitCore):
         return m
 
     def _misformed(self, m, port):
-        """High while the module sends something that is no beat of the stream."""
+        """High while the module sends something that is not a beat of the stream."""
         channel, stream = self.channels[port], getattr(self, port)
         wrong = Signal(name=f"{port}_misformed")
         if channel.rank is None:

@@ -59,7 +59,7 @@ def fork(x: Stream, n: int, *, name: str | None = None) -> tuple[Stream, ...]:
     Raises
     ------
     StepError
-        If `n` is no such number.
+        If `n` is not an integer, or below 1.
 
     Notes
     -----

@@ -72,7 +72,7 @@ def promote(x: Stream, level: int | None = None, *, name: str | None = None) -> 
     Raises
     ------
     StepError
-        If `level` is none of 0 to ``rank + 1``.
+        If `level` is not from 0 to ``rank + 1``.
 
     Notes
     -----

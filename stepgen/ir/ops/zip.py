@@ -53,7 +53,7 @@ def zip(x: Stream, *xs: Stream, name: str | None = None) -> Stream:
 
     Notes
     -----
-    Zip (paper, section 3). Extents that only a run can tell apart are an error of the run that
+    Zip (paper, section 3). Extents that differ only at run time are an error of the run that
     names both streams. The paper pairs two streams. At inputs and outputs of a circuit each item
     has a port of its own.
 

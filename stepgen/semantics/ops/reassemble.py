@@ -53,5 +53,7 @@ def _replayed(use: Use, chosen: Iterable[int]) -> list[int]:
         if use.guesses:
             use.choices = None
             return list(chosen)
-        use.fail(f"the order of arrival that was given, {order}, is none of inputs {list(chosen)}")
+        use.fail(
+            f"the order of arrival that was given, {order}, does not fit inputs {list(chosen)}"
+        )
     return order

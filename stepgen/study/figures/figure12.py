@@ -109,7 +109,9 @@ def _sharing(view: str, static: Sequence[Result]) -> Iterator[str]:
     """What changes from a region per expert to one for four experts."""
     alone, shared = static[0], next(r for r in static if r["experts per region"] == SHARED)
     number = "compute_occupancy"
-    sentence = f"- From {alone['regions']} to {shared['regions']} regions, {VIEW_NAMES[view]}: static "
+    sentence = (
+        f"- From {alone['regions']} to {shared['regions']} regions, {VIEW_NAMES[view]}: static "
+    )
     sentence += f"tiles occupy {fold(shared[number] / alone[number])} times the compute"
     known = [r.published(number) for r in (alone, shared)]
     if known[0] and known[1]:

@@ -186,7 +186,7 @@ class Scheduler(wiring.Component):
         return rows, Signal(BANKS)
 
     def _taken(self, m, following, begins):
-        """Take the next burst from the queues where there is none."""
+        """Take the next burst from the queues if there is none."""
         bits, turns = exact_log2(BANKS), self.timing.TURNS
         side, stay = Signal(), Signal(range(turns))
         same = Mux(side, self.writes, self.reads)

@@ -141,7 +141,7 @@ def send(M: Memory, a: int, t: int) -> None:
 def may_take(M: Memory, a: int, t: int, sends: int) -> int:
     """`READY` if the next beat can be taken, else what to wait for.
 
-    `sends` tells whether a word of the state before leaves in the same cycle.
+    `sends`: a word of the state before leaves in the same cycle.
     """
     wait = operands_ready(M, a, t)
     if wait != READY:

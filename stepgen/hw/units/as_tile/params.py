@@ -72,7 +72,7 @@ class AsTile(UnitParams):
         if self.operand not in (address.name, bool_.name):
             return f"it takes addresses or flags, not {self.operand}"
         if not self.keeps and self.element not in [e.name for e in NUMBERS]:
-            return f"{self.element} is no type of numbers"
+            return f"{self.element} is not a type of numbers"
         if self.columns < 1:
             return f"a row needs at least 1 column, not {self.columns}"
         x = design.channel[unit.inputs["x"]]

@@ -115,7 +115,7 @@ class Calculate(UnitParams):
         if min(self.columns) < 1 or len({*self.columns} - {1}) > 1:
             return f"beats of {' and '.join(map(str, self.columns))} addresses don't match"
         if self.makes_flags and self.made > 1:
-            return f"{self.made} flags are no beat"
+            return f"{self.made} flags are not a beat"
         x = design.channel[unit.inputs[self.inputs[0]]]
         if x.rank is None:
             return f"{self.inputs[0]} needs a channel with structure, not a raw one"

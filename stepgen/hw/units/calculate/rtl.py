@@ -13,8 +13,8 @@ from .params import RELATIONS
 class CalculateCore(UnitCore):
     """Map of sums, products, maxima, minima, pairs and comparisons, of addresses.
 
-    All ones stand for any address that the wires don't tell, and stay it in sums, products, maxima,
-    minima and pairs.
+    All ones stand for any address too large for the wires, and stay all ones in sums, products,
+    maxima, minima and pairs.
 
     Parameters
     ----------
@@ -23,7 +23,7 @@ class CalculateCore(UnitCore):
     Notes
     -----
     One beat per cycle. Latency 0 in addition to the FIFOs', or 3 where numbers are multiplied by
-    what is no power of two. An adder, a comparator or a multiplier for each address of a beat.
+    what is not a power of two. An adder, a comparator or a multiplier for each address of a beat.
     ``error`` rises where a difference is below 0, where all ones are subtracted from or compared
     with all ones, which then stay where they are, and when beats that meet differ in kind or stop.
     Resources: ``benchmarks/RESULTS.md``, u1.

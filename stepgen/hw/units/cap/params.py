@@ -24,7 +24,7 @@ class Cap(UnitParams):
     chunk : int
         Elements of a chunk that is full, at least 1.
     outermost : bool
-        Whether no dim is above the elements: only ``DONE`` tells the end of the last chunk, so
+        Whether no dim is above the elements: only ``DONE`` marks the end of the last chunk, so
         beats wait in a holding register.
     """
 

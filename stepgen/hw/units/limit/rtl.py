@@ -40,7 +40,9 @@ class LimitCore(UnitCore):
             x.ready.eq(fire | takes),
             y.valid.eq(fire),
             y.payload.eq(x.payload),
-            self.detail.eq(detail_word(TOO_LARGE, Mux(number.all(), ~Const(0, NUMBER_BITS), number))),
+            self.detail.eq(
+                detail_word(TOO_LARGE, Mux(number.all(), ~Const(0, NUMBER_BITS), number))
+            ),
         ]
         with m.If(fire & is_value):
             m.d.sync += [

@@ -77,7 +77,7 @@ class Locate(UnitParams):
 
     def problem(self, unit: Unit, design: Design) -> str | None:
         if self.operand not in [e.name for e in NUMBERS]:
-            return f"{self.operand} is no type of numbers"
+            return f"{self.operand} is not a type of numbers"
         if self.element not in (address.name, int32.name):
             return f"it makes addresses or int32, not {self.element}"
         if self.columns < 1:

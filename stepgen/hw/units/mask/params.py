@@ -86,9 +86,9 @@ class Mask(UnitParams):
         if self.rows < 1:
             return f"a tile must have at least 1 row, not {self.rows}"
         if self.value < 0 or self.value.bit_length() > self.bits:
-            return f"{self.value} is no pattern of {self.bits} bits"
+            return f"{self.value} is not a pattern of {self.bits} bits"
         if self.window is not None and (self.window < 1 or not self.positions):
-            return f"{self.window} positions are no window of a mask by position"
+            return f"{self.window} positions are not a window of a mask by position"
         if self.by == "both" and not self.positions:
             return "a mask by rows and columns needs positions"
         tiles = Format(self.lanes(design.lanes), self.bits, x.rank)

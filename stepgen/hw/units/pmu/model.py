@@ -58,7 +58,7 @@ def fetch(M: Memory, a: int, t: int) -> int:
 
 @helper
 def pass_on(M: Memory, a: int, t: int, beat: int) -> None:
-    """Send what is no chunk: an empty group of references, or the end."""
+    """Send what is not a chunk: an empty group of references, or the end."""
     by = M[a + R.levels] + M[a + R.above]
     if kind_of(beat) == BARE:
         beat = make_beat(BARE, stop_of(beat) + by, low_of(beat) + by, 0)

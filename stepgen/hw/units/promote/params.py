@@ -26,7 +26,7 @@ class Promote(UnitParams):
         Wire level above which the dim is inserted: each group of this level becomes a group of the
         new dim, with extent 1.
     outermost : bool
-        Whether the new dim is above all others: only ``DONE`` tells its end, so the last beat waits
+        Whether the new dim is above all others: only ``DONE`` marks its end, so the last beat waits
         in a holding register.
     """
 

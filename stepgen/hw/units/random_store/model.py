@@ -34,7 +34,7 @@ PACK = record(
 SETTLE = record("bursts", "ack", "written")
 TELL = record("closes", "written", "y")
 WAITS, TOLD = 1, 2
-"""What an entry of ``bursts`` says: it waits for an acknowledgement; then there is to tell it."""
+"""Flags of an entry of ``bursts``: it waits for an acknowledgement; a tile ends with it."""
 
 
 @step
@@ -142,7 +142,7 @@ def tell(M: Memory, a: int, t: int) -> int:
 
 
 def build(unit: Unit, params: RandomStore, layout: DesignLayout) -> None:
-    """Four actors; the run lasts until the last one has told that all is written."""
+    """Four actors; the run lasts until the last one has reported that all is written."""
     design = layout.design
     bus, by = design.bus, params.by_address(unit, design)
     at, x, ack = (layout.channel(unit.inputs[port]) for port in ("at", "x", "ack"))

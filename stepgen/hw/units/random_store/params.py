@@ -1,4 +1,4 @@
-"""RandomStore: writes a tile to each address, and tells when it is written."""
+"""RandomStore: writes a tile to each address, and reports when it is written."""
 
 from __future__ import annotations
 
@@ -107,11 +107,11 @@ class RandomStore(UnitParams):
         )
 
     def varies(self, bus: Bus) -> bool:
-        """Whether what is written depends on the addresses, since tiles are no whole words."""
+        """Whether what is written depends on the addresses, since tiles are not whole words."""
         return self.tile_bytes % bus.bytes > 0
 
     def multipliers(self, design: Design) -> int:
-        """One, where the size of a tile is no power of two."""
+        """One, where the size of a tile is not a power of two."""
         return int(multiplication(self.tile_bytes, design.bus.bytes) > 0)
 
     def errors(self, unit: Unit, design: Design) -> dict[int, str]:

@@ -1,4 +1,4 @@
-"""Writes a tile to each address, and tells when it is written."""
+"""Writes a tile to each address, and reports when it is written."""
 
 from amaranth.hdl import Cat, Module, Mux, Signal
 from amaranth.lib import wiring
@@ -13,14 +13,14 @@ from ..axi.params import LENGTH_BITS, burst, word_address_bits
 
 
 class RandomStoreCore(UnitCore):
-    """Packs tiles into bus words from their starts on, in bursts, and tells when they are written.
+    """Packs tiles into bus words from their starts on, in bursts; reports when they are written.
 
     Four actors. *look up* makes addresses starts of tiles. *pack* gathers the beats of a tile into
     words, from the place of its start on, and requests a burst once all its words are in ``wdata``;
     with the place of its first and of its last byte, so that bytes of other tiles in these words
     stay. *settle* takes every acknowledgement, and puts a token into a counter with the last one of
     a tile; it never waits, since the arbiter does not. *tell* sends a flag with the stop of the
-    tile's address when there is a token. The run lasts until all is told.
+    tile's address when there is a token. The run lasts until the last flag is sent.
 
     A number past the last tile stays where it is and raises ``error``, with the number as
     ``detail``; tiles before it are still written.

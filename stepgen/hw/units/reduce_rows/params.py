@@ -79,7 +79,7 @@ class ReduceRows(UnitParams):
     def problem(self, unit: Unit, design: Design) -> str | None:
         for name in (self.operand, self.element):
             if name not in ELEMENTS:
-                return f"{name} is no element type"
+                return f"{name} is not an element type"
         for pipeline in (self.conversion, self.pair):
             if wrong := pipeline.problem():
                 return wrong
@@ -87,7 +87,7 @@ class ReduceRows(UnitParams):
         if self.pair.element != element:
             return f"a pair of {element} makes {self.pair.element}"
         if not 0 <= self.identity < 1 << element.bits:
-            return f"{self.identity} is no bit pattern of {element}"
+            return f"{self.identity} is not a bit pattern of {element}"
         if self.columns < 1:
             return f"a row needs at least 1 column, not {self.columns}"
         x = design.channel[unit.inputs["x"]]

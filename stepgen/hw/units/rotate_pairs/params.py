@@ -45,7 +45,7 @@ class RotatePairs(UnitParams):
 
     def problem(self, unit: Unit, design: Design) -> str | None:
         if self.operand not in [e.name for e in NUMBERS]:
-            return f"{self.operand} is no type of numbers"
+            return f"{self.operand} is not a type of numbers"
         if self.slices < 1:
             return f"a row must have at least 1 beat, not {self.slices}"
         if self.straddles != _straddles(self.slices, design.lanes):

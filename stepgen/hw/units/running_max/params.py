@@ -96,7 +96,7 @@ class RunningMax(UnitParams):
         if self.decay < 0:
             return f"the decay must be at least 0, not {self.decay}"
         if self.of_floats and self.decay >= 1 << self.element.bits:
-            return f"{self.decay} is no bit pattern of {self.element}"
+            return f"{self.decay} is not a bit pattern of {self.element}"
         rank = design.channel[unit.inputs["x"]].rank
         if not rank:
             return "x must have rows"

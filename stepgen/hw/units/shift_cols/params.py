@@ -48,7 +48,7 @@ class ShiftCols(UnitParams):
                 f"not by {self.by} in {self.slices}"
             )
         if self.fill < 0 or self.fill.bit_length() > self.bits:
-            return f"{self.fill} is no pattern of {self.bits} bits"
+            return f"{self.fill} is not a pattern of {self.bits} bits"
         x = Format(design.lanes, self.bits, rank)
         return misfit(unit, design, x=x, y=x)
 

@@ -1,4 +1,4 @@
-"""Span: what is made of a range of addresses: these one by one, or selectors that tell one."""
+"""Span: what is made of a range of addresses: its addresses one by one, or selectors of one."""
 
 from __future__ import annotations
 

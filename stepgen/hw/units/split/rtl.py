@@ -10,7 +10,7 @@ class SplitCore(UnitCore):
     """Sends the first chunks of each group to the first output, the next to the second (Split).
 
     The end of a part closes the same dims as the end of the group. Where these are several, only
-    the group's last beat tells which; until then the last beat of each other part waits in a
+    only the group's last beat shows which; until then the last beat of each other part waits in a
     register of its own, and all leave together with it.
 
     Parameters

@@ -76,7 +76,7 @@ class TileAddresses(UnitParams):
         return stages.MULTIPLIER if self.factor > 1 else 0
 
     def multipliers(self, design: Design) -> int:
-        """One, where numbers are multiplied by what is no power of two."""
+        """One, where numbers are multiplied by what is not a power of two."""
         return int(self.factor > 1)
 
     def extents(self, x: Extents) -> Extents:

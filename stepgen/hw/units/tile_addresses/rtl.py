@@ -23,7 +23,7 @@ class TileAddressesCore(UnitCore):
     Notes
     -----
     One beat per cycle. Latency 0 in addition to the FIFOs', or 3 where numbers are multiplied by
-    a count that is no power of two; a counter and an adder. A selector in which not
+    a count that is not a power of two; a counter and an adder. A selector in which not
     `hot` bits are set raises ``error`` and stays where it is.
     Resources: ``benchmarks/RESULTS.md``, u1.
     """

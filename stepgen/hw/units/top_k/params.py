@@ -65,7 +65,7 @@ class TopK(UnitParams):
 
     def problem(self, unit: Unit, design: Design) -> str | None:
         if self.operand not in [str(e) for e in NUMBERS]:
-            return f"{self.operand} is no type of numbers"
+            return f"{self.operand} is not a type of numbers"
         if not 1 <= self.count <= self.columns:
             return f"{self.count} of {self.columns} elements can't be chosen"
         x = design.channel[unit.inputs["x"]]
