@@ -16,7 +16,7 @@ from stepgen.frontend.lowering import fed
 from stepgen.frontend.passes.blocks import block
 from stepgen.frontend.quantizing.preparing import prepared
 from stepgen.frontend.quantizing.ranges import Range, Ranges
-from stepgen.frontend.quantizing.scaling import Scaled
+from stepgen.frontend.quantizing.scaling import Scaling
 from stepgen.frontend.quantizing.schemes import Schemes
 from stepgen.hw.design.bus import Bus
 from stepgen.ir.wire import LANES
@@ -99,7 +99,7 @@ class Unseen(Ranges):
         super().__init__("minmax")
         self.layers = layers
 
-    def of(self, name: str) -> list[Range]:
+    def of(self, name: str, *, powers: bool = False) -> list[Range]:
         """Those of a value in each layer."""
         return [Range((), 127.0, 1.0, 0.0)] * (self.layers if "*" in name else 1)
 
@@ -208,7 +208,7 @@ def layer() -> Table:
 def _quantized(model: Model, scheme: str, group: int | None = None) -> Model:
     """A model of full size with fewer bits, whose numbers are never read."""
     layers = max(placed.trips for placed in model.placed)
-    return Scaled(prepared(model), Schemes(scheme), group, Unseen(layers)).made
+    return Scaling(prepared(model), Schemes(scheme), Unseen(layers), group=group).made
 
 
 def _told(changes: dict[str, Any]) -> str:

@@ -37,6 +37,13 @@ from stepgen.cli.outputs import INPUT, NAME, Output
     "[default: all]",
 )
 @click.option(
+    "--scales",
+    type=click.Choice(["columns", "powers"]),
+    help="columns: a real number for each column of a weight, and for a value in each layer. "
+    "powers: a power of two for a weight and for a value, in all layers, so that circuits load no "
+    "scale and are smaller; not for int, whose are powers of two.  [default: columns]",
+)
+@click.option(
     "--calibration",
     type=click.Choice(["mse", "minmax", "percentile"]),
     default="mse",
@@ -70,6 +77,7 @@ def command(
     calibrate: Path | None,
     scheme: str,
     group: int | None,
+    scales: str | None,
     calibration: str,
     override: Sequence[str],
     evaluate: Path | None,
@@ -109,6 +117,7 @@ def command(
             unseen,
             lambda part: progress("searching", 0.05 + 0.9 * part),
             group=group,
+            scales=scales,
             calibration=calibration,
             override=schemes,
         )

@@ -14,7 +14,7 @@ from stepgen.hw.design.params import UnitParams
 from stepgen.hw.units.as_scalar import params as as_scalar
 from stepgen.hw.units.as_tile import params as as_tile
 from stepgen.hw.units.pcu import params as pcu
-from stepgen.hw.units.pcu.params import LOOKUP_ROWS, SCALED, Lane
+from stepgen.hw.units.pcu.params import LOOKUP_ROWS, PLACES, SCALED, Lane
 from stepgen.ir.dtypes import (
     FLOATS,
     INTEGERS,
@@ -63,9 +63,12 @@ class Convert(Unary):
     ----------
     to : ElementType or its name
         The resulting type; 1 operation per element.
+    places : int, optional
+        Binary places of the integers, between floats and integers: these count ``2**-places``.
     """
 
     to: ElementType | Literal["int8", "int16", "int32", "bf16", "f32", "address"]
+    places: int | None = None
 
     elements: ClassVar = (*NUMBERS, bool_, address)
     converts: ClassVar[bool] = True
@@ -75,10 +78,17 @@ class Convert(Unary):
         made = (*NUMBERS, address)
         if self.to not in made:
             self.refuse(f"it makes {', '.join(str(e) for e in made)}, not {self.to}")
+        if self.places is not None and not -PLACES <= self.places <= PLACES:
+            self.refuse(f"places must be within {-PLACES}..{PLACES}, not {self.places}")
 
     def tile(self, call: Call, *tiles: Tile) -> Tile:
         """A tile of the same shape."""
         self.check(call, tiles)
+        ends = tiles[0].element, element(self.to)
+        if self.places is not None and not all(
+            any(end in kinds for end in ends) for kinds in (FLOATS, INTEGERS)
+        ):
+            call.fail(f"{self} needs a float and an integer, not {ends[0]} and {ends[1]}")
         if self.to == address and (
             tiles[0].element not in INTEGERS or tiles[0].dims != SCALAR.dims
         ):
@@ -88,7 +98,7 @@ class Convert(Unary):
         return Tile(tiles[0].rows, tiles[0].cols, element(self.to))
 
     def compute(self, at: Setting, x: Array) -> Array:
-        """`stepgen.semantics.numbers.convert`.
+        """`stepgen.semantics.numbers.convert`; with places of what is scaled exactly.
 
         Raises
         ------
@@ -97,11 +107,13 @@ class Convert(Unary):
         """
         if self.to == address and (x < 0).any():
             raise StepError(f"{self} gets {x.min()}, and addresses are at least 0")
-        return numbers.convert(x, at.element)
+        if self.places is None:
+            return numbers.convert(x, at.element)
+        return numbers.convert_places(x, at.element, self.places)
 
     def lane(self, x: Lane) -> Lane:
         """One element."""
-        return x.convert(element(self.to))
+        return x.convert(element(self.to), self.places)
 
     def unit(
         self, lanes: int, tiles: Sequence[Tile], without_stops: Sequence[bool]

@@ -189,7 +189,7 @@ class Functions:
         StepError
             If a parameter does not fit; where it is applied, if it takes no such elements.
         """
-    def convert(self, to: ElementType | Literal['int8', 'int16', 'int32', 'bf16', 'f32', 'address']) -> Function:
+    def convert(self, to: ElementType | Literal['int8', 'int16', 'int32', 'bf16', 'f32', 'address'], places: int | None = None) -> Function:
         """Each number as one of another type: the nearest, ties to even, integers saturate.
 
         A NaN becomes 0 as an integer. A single integer can become an address, of which it must be one:
@@ -199,6 +199,8 @@ class Functions:
         ----------
         to : ElementType or its name
             The resulting type; 1 operation per element.
+        places : int, optional
+            Binary places of the integers, between floats and integers: these count ``2**-places``.
 
         Returns
         -------

@@ -10,6 +10,7 @@ from rich.console import RenderableType
 
 from ..frontend.kind import shape_text
 from ..frontend.quantizing.quantize import Quantized
+from ..frontend.quantizing.scaling import Rounded
 from ..frontend.show import head
 from .console import table
 
@@ -52,14 +53,18 @@ def tables(found: Quantized) -> Iterator[RenderableType]:
 
 
 def _weights(found: Quantized) -> RenderableType:
-    """Weights with scales: their bytes, as in memory, and errors."""
+    """Weights with scales or places: their bytes, as in memory, and errors."""
     rows = []
     for name, one in found.weights.items():
-        after = one.weight.size * one.bits // 8 + one.scales.bytes
-        numbers = (shape_text(one.weight.shape), one.rows, 2 * one.weight.size, after)
+        by = one.rows if isinstance(one, Rounded) else one.places
+        numbers = (shape_text(one.weight.shape), by, 2 * one.weight.size, one.bytes)
         rows.append((name, *numbers, f"{one.sqnr:.1f}"))
-    heads = ("operation", "weight", "rows of a scale", "bytes in bf16", "after", "SQNR dB")
-    return table("Weights with scales", *heads, rows=rows, left=2)
+    scales = isinstance(one, Rounded)  # all of them, or none
+    heads = (
+        *("operation", "weight", "rows of a scale" if scales else "places"),
+        *("bytes in bf16", "after", "SQNR dB"),
+    )
+    return table(f"Weights with {'scales' if scales else 'places'}", *heads, rows=rows, left=2)
 
 
 def _steps(found: Quantized) -> RenderableType:
@@ -94,7 +99,8 @@ def document(found: Quantized) -> dict[str, Any]:
                 "operation": name,
                 "shape": list(one.weight.shape),
                 "bits": one.bits,
-                "rows": one.rows,
+                "rows": one.rows if isinstance(one, Rounded) else None,
+                "places": None if isinstance(one, Rounded) else one.places,
                 "sqnr_db": one.sqnr if math.isfinite(one.sqnr) else None,
             }
             for name, one in found.weights.items()

@@ -253,12 +253,26 @@ def convert(x: Array, name: str) -> Array:
     if is_float(name):
         return round_to(canonical(x).astype(np.float64), name)
     if is_float(source):
-        far = 2.0**62
-        whole = np.clip(np.rint(np.nan_to_num(x.astype(np.float64), nan=0.0)), -far, far)
-        return saturate(whole.astype(np.int64), name)
+        return _whole(x.astype(np.float64), name)
     if source == "address":
         x = np.minimum(x, np.uint64(1 << 62))
     return saturate(x.astype(np.int64), name)
+
+
+def convert_places(x: Array, name: str, places: int) -> Array:
+    """As `convert`, between floats and integers that count ``2**-places``, scaled without rounding.
+
+    Places are few enough that no float of an integer is too large or too small.
+    """
+    if is_float(name):
+        return round_to(np.ldexp(x.astype(np.float64), -places), name)
+    return _whole(np.ldexp(x.astype(np.float64), places), name)
+
+
+def _whole(x: npt.NDArray[np.float64], name: str) -> Array:
+    far = 2.0**62
+    whole = np.clip(np.rint(np.nan_to_num(x, nan=0.0)), -far, far)
+    return saturate(whole.astype(np.int64), name)
 
 
 def constant(number: float, name: str) -> Array:

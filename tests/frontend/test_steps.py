@@ -103,8 +103,11 @@ def test_histograms_grow_and_forget_no_number() -> None:
         return float(np.square(np.clip(np.rint(every / step), 0, 127) * step - every).sum())
 
     best = min(error(most) for most in np.linspace(0.2, 1, 200) * every.max())
-    assert error(seen.mse()) <= 1.02 * best
-    assert error(seen.mse()) < error(seen.largest)
+    found = 127 * seen.step("mse", powers=False)
+    assert error(found) <= 1.02 * best
+    assert error(found) < error(seen.largest)
+    best = min(error(127 * 2.0**places) for places in range(-8, 3))
+    assert error(127 * seen.step("mse", powers=True)) == best
 
 
 def test_operations_have_schemes_of_their_own(tmp_path: Path) -> None:

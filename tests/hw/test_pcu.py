@@ -93,6 +93,10 @@ def program(name: str, a: np.ndarray, b: np.ndarray) -> tuple[sg.Graph, dict[str
         g.output(x.map(fn, y), label)
     for to in (to for to in ALL if to != name):
         g.output(x.map(sg.fn.convert(to)), f"to_{to}")
+    for to in ("bf16", "f32") if name in INTEGERS else INTEGERS:
+        for places in (5, -3):
+            kind = sg.fn.convert(to, places=places)
+            g.output(x.map(kind), f"{to}_{5 - places}")
     g.output(x.map(sg.fn.square()), "square")
     for label, one in {
         "at_least": sg.fn.at_least(constant),

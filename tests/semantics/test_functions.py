@@ -15,6 +15,7 @@ from semantics.drawn import floats, plain, tile
 from semantics.programs import execute
 from stepgen.functions.bases import Binary
 from stepgen.ir.dtypes import ELEMENTS
+from stepgen.ir.errors import StepError
 from stepgen.ir.function import function_types
 from stepgen.semantics import numbers, tables
 
@@ -225,6 +226,37 @@ def test_comparisons(element: str, op: str) -> None:
 def test_conversions(x: Any, element: str, to: str, expected: Any) -> None:
     given = np.array([x], numbers.DTYPES[element])
     assert apply(sg.fn.convert(ELEMENTS[to]), given).astype(float).tolist() == [expected]
+
+
+@pytest.mark.parametrize(
+    ("x", "element", "to", "places", "expected"),
+    [
+        ([0.25, 0.375, -0.125, 40, np.nan, -np.inf], "f32", "int8", 2, [1, 2, 0, 127, 0, -128]),
+        ([6, 2, -1e30, 2.0**-126], "bf16", "int16", -2, [2, 0, -32768, 0]),
+        ([2.0**-126, -(2.0**-64)], "f32", "int32", 64, [0, -1]),
+        ([5, -(2**31)], "int32", "f32", 3, [0.625, -(2.0**28)]),
+        ([-128, 0, 1], "int8", "bf16", -64, [-(2.0**71), 0, 2.0**64]),
+    ],
+)
+def test_conversions_with_places(x: Any, element: str, to: str, places: int, expected: Any) -> None:
+    given = np.array([x], numbers.DTYPES[element])
+    found = apply(sg.fn.convert(ELEMENTS[to], places=places), given)
+    assert found.astype(float).tolist() == [expected]
+
+
+@pytest.mark.parametrize(
+    ("make", "sentence"),
+    [
+        (lambda x: sg.fn.convert(sg.int8, places=65), r"places must be within -64\.\.64, not 65"),
+        (
+            lambda x: x.map(sg.fn.convert(sg.bf16, places=1)),
+            "needs a float and an integer, not f32 and bf16",
+        ),
+    ],
+)
+def test_places_that_are_refused(make: Any, sentence: str) -> None:
+    with pytest.raises(StepError, match=sentence):
+        make(sg.Graph("g").input("x", sg.f32[1, 4], ("N",)))
 
 
 @pytest.mark.parametrize("to", ["int8", "int16"])

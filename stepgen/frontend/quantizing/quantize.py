@@ -10,6 +10,8 @@ import numpy as np
 
 from ...ir.arguments import shown
 from ...ir.errors import StepError
+from ..kinds.placed_experts import PlacedExperts
+from ..kinds.placed_linear import PlacedLinear
 from ..kinds.scaled_experts import ScaledExperts
 from ..kinds.scaled_linear import ScaledLinear
 from ..model import Model, walk
@@ -17,9 +19,10 @@ from ..weight import Array
 from .calibration import LEAST, Calibration, cut, losses, ranges
 from .errors import Error, errors
 from .making import Plan
+from .placing import PlacedWeight, Placing
 from .preparing import prepared
-from .ranges import Method, Range
-from .scaling import Rounded, Scaled
+from .ranges import Method, Range, Ranges
+from .scaling import Rounded, Scaled, Scaling
 from .schemes import SCHEMES, Schemes
 from .search import search
 
@@ -31,8 +34,19 @@ and experts in 8 or 4 bits with scales, and real numbers else. ``w8a8`` and ``w4
 read as int8, too, in steps that are calibrated.
 """
 
+Scales = Literal["columns", "powers"]
+"""What integers count, of schemes with real numbers.
+
+``columns``: a real number for each column of a weight, or for each column and group of rows, and
+for a value in each layer. ``powers``: a power of two for a weight and for a value, those of all
+layers and experts, so that circuits load no scale and multiply by none.
+"""
+
 TEXT = 128
 """Tokens of a text into which ids are cut, at most."""
+
+NARROW = (PlacedExperts, PlacedLinear, ScaledExperts, ScaledLinear)
+"""Operations with weights of few bits and values of real numbers."""
 
 SEARCHED = 1024
 """Tokens on which places are searched for, at most."""
@@ -57,8 +71,8 @@ class Quantized:
         Of the model before and after, in nats.
     evaluated : int
         Tokens of these losses.
-    weights : dict of str to Rounded
-        Those with scales, by operation.
+    weights : dict of str to Rounded or PlacedWeight
+        Those with scales or places, by operation.
     steps : dict of str to list of Range
         Steps of values by what reads them, in each layer.
     """
@@ -70,7 +84,7 @@ class Quantized:
     errors: tuple[Error, ...] = ()
     losses: tuple[float, float] | None = None
     evaluated: int = 0
-    weights: Mapping[str, Rounded] = field(default_factory=dict)
+    weights: Mapping[str, Rounded | PlacedWeight] = field(default_factory=dict)
     steps: Mapping[str, Sequence[Range]] = field(default_factory=dict)
 
 
@@ -82,6 +96,7 @@ def quantize(
     group: int | None = None,
     calibration: Method = "mse",
     override: Mapping[str, str] | None = None,
+    scales: Scales | None = None,
 ) -> Model:
     """The model with numbers of fewer bits.
 
@@ -89,7 +104,8 @@ def quantize(
     for a column, or in a linear for a column and `group` of rows; they make the squares of errors
     least, and all else stays. With ``w8a8`` and ``w4a8`` what they read is int8, too: the nearest
     number of steps, whose size is that of a layer and follows from the calibration set. Products
-    are sums of int32.
+    are sums of int32. With ``scales="powers"`` scales and steps are powers of two, each that of all
+    layers and experts: a circuit is smaller, since it loads no scale and multiplies by none.
     With ``int`` all are integers: weights and factors are int8, sums int32, what is added up from
     layer to layer int16, each with binary places that all layers and experts share. Places are
     searched for on the calibration set, so that the distributions of the next token change least.
@@ -112,6 +128,8 @@ def quantize(
     override : mapping of str to str, optional
         Other schemes with scales, or ``none``, by patterns of names of operations, as
         ``{"*.mlp.*": "w4a8", "logits": "none"}``. Of several that fit the last counts.
+    scales : {"columns", "powers"}, optional
+        Of schemes with scales: real numbers for columns, by default, or powers of two.
 
     Raises
     ------
@@ -124,9 +142,8 @@ def quantize(
     >>> model = sg.frontend.load("model.stepgen")
     >>> sg.frontend.save(sg.frontend.quantize(model, calibrate=ids), "small.stepgen")
     """
-    return quantized(
-        model, calibrate, scheme, evaluate, group=group, calibration=calibration, override=override
-    ).model
+    given = {"group": group, "calibration": calibration, "override": override, "scales": scales}
+    return quantized(model, calibrate, scheme, evaluate, **given).model  # type: ignore[arg-type]
 
 
 def quantized(
@@ -139,6 +156,7 @@ def quantized(
     group: int | None = None,
     calibration: str = "mse",
     override: Mapping[str, str] | None = None,
+    scales: str | None = None,
 ) -> Quantized:
     """As `quantize`, with errors and losses; `progress` gets the part of the work that is done."""
     if scheme not in get_args(Scheme):
@@ -148,12 +166,16 @@ def quantized(
         if value.places is not None:
             raise StepError(f"{model.name} is quantized already: its {name} is {value}")
     for op in walk(model.ops):
-        if isinstance(op.kind, ScaledLinear | ScaledExperts):
+        if isinstance(op.kind, NARROW):
             raise StepError(f"{model.name} is quantized already: {op.where} has scales")
+    if scales not in (None, *get_args(Scales)):
+        known = " and ".join(get_args(Scales))
+        raise StepError(f"there are no scales {shown(scales)}, those are {known}")
     if scheme in SCHEMES:
         schemes = Schemes(scheme, override or {})
-        return _with_scales(model, schemes, calibrate, evaluate, group, calibration, progress)
-    for option, given in (("group", group), ("override", override)):
+        make = _narrowed(schemes, group, scales)
+        return _with_scales(model, schemes, calibrate, evaluate, make, calibration, progress)
+    for option, given in (("group", group), ("override", override), ("scales", scales)):
         if given:
             raise StepError(f"{option} is for {', '.join(SCHEMES)}: int has no scales")
     ids, unseen = _texts(model, scheme, calibrate, evaluate)
@@ -184,23 +206,21 @@ def _with_scales(
     schemes: Schemes,
     calibrate: Any,
     evaluate: Any,
-    group: int | None,
+    make: Callable[[Model, Ranges], Scaled[Any]],
     calibration: str,
     progress: Callable[[float], None] | None,
 ) -> Quantized:
     """The schemes with real numbers, whose weights are rounded when they are read."""
-    if group is not None and (type(group) is not int or group < 1):
-        raise StepError(f"a group must have 1 row or more, not {shown(group)}")
     ids, unseen = _texts(model, schemes.needing, calibrate, evaluate)
     model = prepared(model)
     most = min(model.tokens[1], TEXT)
     texts = [] if ids is None else [*cut(ids, most)]
     seen = ranges(model, texts if schemes.needing else [], calibration)
-    made = Scaled(model, schemes, group, seen)
+    made = make(model, seen)
     for number, weight in enumerate(made.weights.values() if progress else ()):
         assert progress is not None
         progress(number / len(made.weights))
-        _ = weight.arrays
+        _ = weight.sqnr
     found = Quantized(made.made, schemes.scheme, weights=made.weights, steps=made.steps)
     if unseen is None:
         return found
@@ -215,6 +235,19 @@ def _with_scales(
         losses=(before, after),
         evaluated=count,
     )
+
+
+def _narrowed(
+    schemes: Schemes, group: int | None, scales: str | None
+) -> Callable[[Model, Ranges], Scaled[Any]]:
+    """What makes the weights of a model narrow."""
+    if scales == "powers":
+        if group is not None:
+            raise StepError("group is for scales of columns: a power of two is for a whole weight")
+        return lambda model, ranges: Placing(model, schemes, ranges)
+    if group is not None and (type(group) is not int or group < 1):
+        raise StepError(f"a group must have 1 row or more, not {shown(group)}")
+    return lambda model, ranges: Scaling(model, schemes, ranges, group=group)
 
 
 def _texts(

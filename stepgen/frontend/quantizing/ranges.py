@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final, Literal, get_args
 
 import numpy as np
@@ -28,6 +27,9 @@ BINS: Final = 4096
 
 SHARES: Final = np.linspace(1.0, 0.2, 81)
 """Of the largest number, which are compared by their errors."""
+
+POWERS: Final = 4
+"""Steps of powers of two that are compared, from the one that cuts off nothing."""
 
 
 @dataclass
@@ -60,6 +62,14 @@ class Histogram:
         else:
             self.counts[0] += len(sizes)
 
+    def merge(self, other: Histogram) -> None:
+        """Count what another one has counted."""
+        other, top = replace(other), max(self.top, other.top)
+        for one in (self, other):
+            one._widen(top)
+        self.counts = self.counts + other.counts
+        self.largest = max(self.largest, other.largest)
+
     def _widen(self, top: float) -> None:
         """The same numbers in parts that are wider by a power of two, so none is cut."""
         if self.top:
@@ -79,14 +89,29 @@ class Histogram:
         enough = np.searchsorted(np.cumsum(self.counts), PERCENTILE * self.counts.sum() / 100)
         return min(float(enough + 1) * self.top / BINS, self.largest)
 
-    def mse(self) -> float:
-        """The largest number of the least squares of errors."""
-        x, found = self.middles, []
-        for most in SHARES * self.largest:
-            step = most / MOST
-            error = np.clip(np.rint(x / step), 0, MOST) * step - x
-            found.append((np.square(error) * self.counts).sum())
-        return float(SHARES[int(np.argmin(found))] * self.largest)
+    def step(self, method: Method, *, powers: bool) -> float:
+        """What int8 counts, by the numbers that it does not cut off; of one that is always 0, 1.
+
+        Parameters
+        ----------
+        method : {"minmax", "percentile", "mse"}
+        powers : bool
+            Whether it is a power of two.
+        """
+        if not self.largest:
+            return 1.0
+        if method != "mse":
+            step = (self.largest if method == "minmax" else self.percentile()) / MOST
+            return float(2.0 ** np.ceil(np.log2(step))) if powers else step
+        whole = np.ceil(np.log2(self.largest / MOST))
+        tried = 2.0 ** (whole - np.arange(POWERS)) if powers else SHARES * self.largest / MOST
+        return float(min(tried, key=self._error))
+
+    def _error(self, step: float) -> float:
+        """The squares of errors."""
+        x = self.middles
+        error = np.clip(np.rint(x / step), 0, MOST) * step - x
+        return float((np.square(error) * self.counts).sum())
 
     def beyond(self, most: float) -> float:
         """The part of the numbers that are in parts beyond one."""
@@ -133,11 +158,7 @@ class Ranges:
         if method not in get_args(Method):
             known = ", ".join(get_args(Method))
             raise StepError(f"there is no calibration {shown(method)}, those are {known}")
-        self._most: Callable[[Histogram], float] = {
-            "minmax": lambda seen: seen.largest,
-            "percentile": Histogram.percentile,
-            "mse": Histogram.mse,
-        }[method]
+        self.method: Method = method  # type: ignore[assignment]
         self.seen: dict[tuple[str, tuple[int, ...]], Histogram] = {}
 
     def add(self, every: dict[Any, Array]) -> None:
@@ -161,11 +182,14 @@ class Ranges:
                 )
             self.seen.setdefault(key, Histogram()).add(array)
 
-    def of(self, name: str) -> list[Range]:
-        """The ranges of a value in each layer; of one that is always 0, a step is 1."""
+    def of(self, name: str, *, powers: bool = False) -> list[Range]:
+        """The ranges of a value in each layer; with powers of two, the step is that of all."""
+        own = {layer: seen for (key, layer), seen in sorted(self.seen.items()) if key == name}
+        every = Histogram()
+        for seen in own.values() if powers else ():
+            every.merge(seen)
         found = []
-        for (key, layer), seen in sorted(self.seen.items(), key=lambda one: one[0]):
-            if key == name:
-                most = self._most(seen) if seen.largest else float(MOST)
-                found.append(Range(layer, seen.largest, most / MOST, seen.beyond(most)))
+        for layer, seen in own.items():
+            step = (every if powers else seen).step(self.method, powers=powers)
+            found.append(Range(layer, seen.largest, step, seen.beyond(MOST * step)))
         return found

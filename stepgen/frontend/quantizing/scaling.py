@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, Generic, Protocol, TypeVar
 
 import numpy as np
 
@@ -24,6 +25,33 @@ from .schemes import Schemes, Setting
 
 SHARES = np.linspace(1.0, 0.6, 17)
 """Of the largest number of a group: what is beyond is cut off, if that makes the error smaller."""
+
+
+class Narrow(Protocol):
+    """A weight of few bits, beside the one of real numbers that it was."""
+
+    @property
+    def weight(self) -> Weight:
+        """Of real numbers."""
+
+    @property
+    def bits(self) -> int:
+        """Of a number."""
+
+    @property
+    def integers(self) -> Weight:
+        """The integers, made when they are needed."""
+
+    @property
+    def bytes(self) -> int:
+        """In memory, with scales."""
+
+    @property
+    def sqnr(self) -> float:
+        """Signal to quantization noise ratio in decibels."""
+
+
+N = TypeVar("N", bound=Narrow)
 
 
 @dataclass(frozen=True)
@@ -78,6 +106,11 @@ class Rounded:
         return Weight((*lead, inner // self.rows, outer), "f32", lambda: self.arrays[1])
 
     @property
+    def bytes(self) -> int:
+        """In memory, with scales."""
+        return self.weight.size * self.bits // 8 + self.scales.bytes
+
+    @property
     def sqnr(self) -> float:
         """Signal to quantization noise ratio in decibels."""
         w, (whole, scale) = self.weight.numbers().astype(np.float64), self.arrays
@@ -86,24 +119,21 @@ class Rounded:
 
 
 @dataclass
-class Scaled:
-    """A model on its way to weights of few bits.
+class Scaled(ABC, Generic[N]):
+    """A model on its way to weights of few bits, with scales or with places.
 
     Parameters
     ----------
     model : Model
         As `stepgen.frontend.quantizing.preparing.prepared` gives it.
     schemes : Schemes
-    group : int or None
-        Most rows that share a scale, where they divide those of a linear's weight evenly; by
-        default, and in experts, all.
     ranges : Ranges or None
         Of the values that get steps.
 
     Attributes
     ----------
     made : Model
-    weights : dict of str to Rounded
+    weights : dict of str to Narrow
         By what has them, in order.
     steps : dict of str to list of Range
         By what reads the values, in order.
@@ -117,9 +147,8 @@ class Scaled:
 
     model: Model
     schemes: Schemes
-    group: int | None
     ranges: Ranges | None
-    weights: dict[str, Rounded] = field(default_factory=dict)
+    weights: dict[str, N] = field(default_factory=dict)
     steps: dict[str, list[Range]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -132,7 +161,7 @@ class Scaled:
                 seen.append(op.name)
                 setting = self.schemes.of(op)
                 if setting is not None:
-                    narrow = self._linear if isinstance(op.kind, Linear) else self._experts
+                    narrow = self.linear if isinstance(op.kind, Linear) else self.experts
                     body.put(op, narrow(body, op, setting))
 
         self.made = rewritten(self.model, rewrite)
@@ -147,7 +176,37 @@ class Scaled:
         self.weights = dict(sorted(self.weights.items(), key=place))
         self.steps = dict(sorted(self.steps.items(), key=place))
 
-    def _linear(self, body: Body, op: Op, setting: Setting) -> Op:
+    @abstractmethod
+    def linear(self, body: Body, op: Op, setting: Setting) -> Op:
+        """A linear with a narrow weight."""
+
+    @abstractmethod
+    def experts(self, body: Body, op: Op, setting: Setting) -> Op:
+        """Experts with narrow weights."""
+
+    def ranges_of(self, op: Op, what: str, *, powers: bool = False) -> list[Range]:
+        """The ranges of what an operation reads, in each layer."""
+        assert self.ranges is not None
+        name = f"{op.name}:{what}"
+        found = self.ranges.of(name, powers=powers)
+        self.steps[op.name if what == "x" else name] = found
+        return found
+
+
+@dataclass
+class Scaling(Scaled[Rounded]):
+    """With scales: those of weights for columns, those of values for layers.
+
+    Parameters
+    ----------
+    group : int or None
+        Most rows that share a scale, where they divide those of a linear's weight evenly; by
+        default, and in experts, all.
+    """
+
+    group: int | None = field(default=None, kw_only=True)
+
+    def linear(self, body: Body, op: Op, setting: Setting) -> Op:
         """A linear with a narrow weight."""
         assert isinstance(op.kind, Linear)
         own = body.of(op)
@@ -162,7 +221,7 @@ class Scaled:
         made |= {"weight": rounded.integers, "scale": rounded.scales}
         return body.reweigh(op, made, ScaledLinear(setting.bits))
 
-    def _experts(self, body: Body, op: Op, setting: Setting) -> Op:
+    def experts(self, body: Body, op: Op, setting: Setting) -> Op:
         """Experts with narrow weights, and a scale for each column."""
         kind, own = op.kind, body.of(op)
         assert isinstance(kind, Experts)
@@ -182,16 +241,19 @@ class Scaled:
 
     def _step(self, op: Op, what: str, layers: Sequence[int]) -> Weight:
         """The steps of what an operation reads, one of each layer."""
-        assert self.ranges is not None
-        name = f"{op.name}:{what}"
-        found = self.steps[op.name if what == "x" else name] = self.ranges.of(name)
-        steps = np.array([one.step for one in found], np.float32)
+        steps = np.array([one.step for one in self.ranges_of(op, what)], np.float32)
         return Weight.of(steps.reshape(*layers, 1))
 
 
 def _rounded(op: Op, weight: Weight, bits: int, group: int | None) -> Rounded:
     """A weight [.., in, out] of an operation with a scale for a column and so many rows."""
+    rows, pairs = weight.shape[-2], check_pairs(op, weight, bits)
+    return Rounded(weight, bits, pairs * divisor(rows // pairs, max(1, (group or rows) // pairs)))
+
+
+def check_pairs(op: Op, weight: Weight, bits: int) -> int:
+    """How many numbers of a column are whole bytes; they must divide its rows."""
     rows, pairs = weight.shape[-2], 2 if bits == 4 else 1  # of numbers of 4 bits two are a byte
     if rows % pairs:
         raise StepError(f"{op.where}: its weight has {rows} rows, an odd number: take 8 bits")
-    return Rounded(weight, bits, pairs * divisor(rows // pairs, max(1, (group or rows) // pairs)))
+    return pairs

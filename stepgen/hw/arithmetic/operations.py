@@ -29,6 +29,8 @@ NARROW_BITS = 16
 """Most bits that are compared and selected in one stage."""
 MANTISSA_BITS = {bf16: 7, f32: 23}
 """Stored mantissa bits of the floating-point formats."""
+PLACES = 64
+"""Most binary places of integers that are converted, and most that they are short of."""
 LOOKUP_ROWS = 1 << int8.bits
 """Rows of a table of results: one for each int8, -128 first."""
 COMPARISONS = ("lt", "le", "eq", "ne", "ge", "gt")
@@ -228,6 +230,15 @@ OPERATIONS: dict[str, Kind] = {
         1,
         0,
         lambda of, to: (of[0], to) in CONVERSIONS,
+        lambda o, operands: CONVERSIONS[operands[0].element, o.to],
+    ),
+    "convert_places": Kind(
+        1,
+        1,
+        lambda of, to: (
+            (of[0] in MANTISSA_BITS and to in INTEGERS)
+            or (of[0] in INTEGERS and to in MANTISSA_BITS)
+        ),
         lambda o, operands: CONVERSIONS[operands[0].element, o.to],
     ),
     "requantize": Kind(

@@ -244,8 +244,13 @@ class Lane:
         """Whether ``self op other``, as bool; `op` is lt, le, eq, ne, ge or gt."""
         return self._do(op, other, to=bool_)
 
-    def convert(self, to: ElementType) -> Lane:
-        """The number as one of another type: the nearest, ties to even, integers saturate."""
+    def convert(self, to: ElementType, places: int | None = None) -> Lane:
+        """The number as one of another type: the nearest, ties to even, integers saturate.
+
+        With places, between floats and integers that count ``2**-places``.
+        """
+        if places is not None:
+            return self._made("convert_places", (self._number,), to, places)
         return self if to == self.element else self._do("convert", to=to)
 
     def __and__(self, other: Lane) -> Lane:

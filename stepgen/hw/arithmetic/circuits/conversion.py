@@ -10,8 +10,11 @@ from .stages import Stages
 __all__ = ["convert", "convert_unsigned"]
 
 
-def convert(m, x, of, to):
-    """The number as one of another type, with the stages that it takes."""
+def convert(m, x, of, to, places=0):
+    """The number as one of another type, with the stages that it takes.
+
+    Places are those of an integer whose counterpart is a float: its exponent counts from them.
+    """
     if of == to:
         return x, 0
     if of.name == "bool":
@@ -20,9 +23,9 @@ def convert(m, x, of, to):
     if of in MANTISSA_BITS and to in MANTISSA_BITS:
         return _widened(x, to) if to.bits > of.bits else _narrowed(m, x, to)
     if of in MANTISSA_BITS:
-        return _to_integer(m, x, MANTISSA_BITS[of], to.bits)
+        return _to_integer(m, x, MANTISSA_BITS[of], to.bits, places)
     if to in MANTISSA_BITS:
-        return _to_float(m, x, MANTISSA_BITS[to])
+        return _to_float(m, x, MANTISSA_BITS[to], places)
     return _resized(m, x.as_signed(), to.bits)
 
 
@@ -57,13 +60,13 @@ def _narrowed(m, x, to):
     return s.y, s.count
 
 
-def _to_integer(m, x, stored, bits):
+def _to_integer(m, x, stored, bits, places):
     """The nearest integer: the mantissa, shifted right by what is missing in the exponent."""
     x = Parts(x)
     fraction = max(2, stored + 2 - bits)
     start = Cat(C(0, bits + fraction - stored - 1), x.whole)
     reach = (bits + 1).bit_length()
-    missing = BIAS + bits - 1 - x.exponent
+    missing = BIAS + bits - 1 - places - x.exponent
     steps = range(reach - 1, -1, -1)
 
     s = Stages(m, sign=x.sign, nan=x.nan)
@@ -84,7 +87,7 @@ def _to_integer(m, x, stored, bits):
     return s.y, s.count
 
 
-def _to_float(m, x, stored):
+def _to_float(m, x, stored, places=0):
     """The nearest number: the magnitude without leading zeros."""
     bits = len(x)
     s = Stages(m, sign=x[-1])
@@ -96,7 +99,7 @@ def _to_float(m, x, stored):
     # The highest bit is the hidden one.
     s.then(
         fraction=shifted_left(s.value, s.zeros, [k for k in steps if k < half])[: bits - 1],
-        exponent=(BIAS + bits - 1 - s.zeros)[:EXPONENT_BITS],
+        exponent=(BIAS + bits - 1 - places - s.zeros)[:EXPONENT_BITS],
     )
     padded = Cat(C(0, max(0, stored + 3 - bits)), s.fraction)
     kept, guard, rest = padded[-stored:], padded[-1 - stored], padded[: -1 - stored]

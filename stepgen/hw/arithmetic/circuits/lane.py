@@ -70,6 +70,8 @@ def _result(m, operation, of, operands, made):
         return Const(made.constant, signed(bits)), 0
     if name == "convert":
         return conversion.convert(m, operands[0], of[0].element, made.element)
+    if name == "convert_places":
+        return conversion.convert(m, operands[0], of[0].element, made.element, *operation.constants)
     if name == "requantize":
         return scaling.requantize(
             m, operands[0].as_signed(), *operation.constants, made.element.bits

@@ -10,7 +10,7 @@ from ....ir.dtypes import Tile
 from ....ir.errors import StepError
 from ....ir.wire import TILE_LEVELS
 from ...arithmetic.formulas import formula
-from ...arithmetic.operations import LOOKUP_ROWS, SCALED, Operation
+from ...arithmetic.operations import LOOKUP_ROWS, PLACES, SCALED, Operation
 from ...arithmetic.pipeline import Lane, Pipeline, written
 from ...design import stages
 from ...design.formats import Format, misfit
@@ -19,7 +19,7 @@ from ...design.params import UnitParams, numbered
 from ...design.ram import Ram
 from ...design.table import Design, Unit
 
-__all__ = ["LOOKUP_ROWS", "SCALED", "Lane", "Pcu", "joined", "of_function"]
+__all__ = ["LOOKUP_ROWS", "PLACES", "SCALED", "Lane", "Pcu", "joined", "of_function"]
 
 Broadcast = Literal["", "cols", "rows", "both"]
 """How an operand is broadcast: its one column, its one row, or its one element."""
