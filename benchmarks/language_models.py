@@ -75,7 +75,13 @@ MODELS: dict[str, tuple[dict[str, Any], dict[str, Any], dict[str, Any]]] = {
 """Configs, how they are quantized, and how the machine differs."""
 
 NARROWED = ("gpt2", "llama", "mixtral")
-SCHEMES = ("bf16", "w8", "w8a8")
+SCHEMES: dict[str, dict[str, Any]] = {
+    "bf16": {},
+    "w8": {"scheme": "w8"},
+    "w8, powers": {"scheme": "w8", "scales": "powers"},
+    "w8a8": {"scheme": "w8a8"},
+    "w8a8, powers": {"scheme": "w8a8", "scales": "powers"},
+}
 """Small models, and how they are quantized."""
 
 TEXT = (np.arange(60) * 7 + np.arange(60) ** 2) % 64
@@ -154,8 +160,8 @@ def narrow() -> Table:
     lines = []
     for name in NARROWED:
         exact = getattr(models, name)()
-        for scheme in SCHEMES:
-            model = exact if scheme == "bf16" else quantize(exact, TEXT, scheme=scheme)  # type: ignore[arg-type]
+        for scheme, bits in SCHEMES.items():
+            model = quantize(exact, TEXT, **bits) if bits else exact
             graph, known = lower(model, phase="decode", cache=32)
             sizes = caches.sized(model, 32, None)
             given = fed(model, drawn(model, {}, tokens=1), sizes, 9)
@@ -172,7 +178,7 @@ def narrow() -> Table:
         f"Of 2 layers, 32 columns and 64 ids, behind 9 others: bytes over the bus, exact cycles "
         f"with {LANES} and {2 * LANES} lanes, and what the circuit with {LANES} lanes takes, "
         "estimated without synthesis. w8 are weights of 8 bits with scales, w8a8 values of 8 bits, "
-        "too; what is between linears has real numbers in all of them.",
+        "too; with powers scales are powers of two. Between linears all have real numbers.",
         (
             *("model", "scheme", "bytes", f"cycles, {LANES} lanes", f"{2 * LANES} lanes"),
             *("LUT", "multipliers"),

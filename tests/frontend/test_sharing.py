@@ -53,7 +53,11 @@ def test_results_are_those_of_the_model(settings: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize(
-    "scheme", [{"scheme": "w4", "group": 4}, {"scheme": "w8a8"}, {"scheme": "w4a8", "group": 4}, {}]
+    "scheme",
+    [
+        *({"scheme": "w4", "group": 4}, {"scheme": "w8a8"}, {"scheme": "w4a8", "group": 4}, {}),
+        {"scheme": "w8a8", "scales": "powers"},
+    ],
 )
 def test_integers_and_scales(scheme: dict[str, Any]) -> None:
     """Scales of a group are in the array, those of a column behind it."""
