@@ -99,7 +99,12 @@ def _fifos(ran: Ran) -> dict[str, dict[str, Any]]:
 
 
 def _changes(first: dict[str, dict[str, Any]], second: dict[str, dict[str, Any]]) -> dict[str, Any]:
-    both = [name for name in first if name in second]
+    # Of a unit of another kind the name alone is the same.
+    both = [
+        name
+        for name in first
+        if name in second and first[name].get("kind") == second[name].get("kind")
+    ]
     changed = {}
     for name in both:
         pairs = {what: [first[name][what], second[name][what]] for what in first[name]}
@@ -107,8 +112,8 @@ def _changes(first: dict[str, dict[str, Any]], second: dict[str, dict[str, Any]]
         if differ:
             changed[name] = differ
     return {
-        "added": [name for name in second if name not in first],
-        "removed": [name for name in first if name not in second],
+        "added": [name for name in second if name not in both],
+        "removed": [name for name in first if name not in both],
         "changed": changed,
     }
 

@@ -45,6 +45,9 @@ ALONE = 0.8
 HALF = 0.5
 """Share of a phase from which on its unit limits it; below, beats pass through many units."""
 
+SELDOM = 0.25
+"""Share of cycles in which a unit acts, below which latencies limit and not its speed."""
+
 MOST_NAMED = 4
 """Units of a list that are named."""
 
@@ -236,9 +239,13 @@ class _Teller:
         most = [(who, n) for who, n in spent.most_common(3) if n >= SHORTEST * self.cycles]
         if not most:
             return f"No unit limits the run by itself: beats pass through {len(spent)} in turn."
-        parts = [f"{who} limits {_percent(n, self.cycles)} of the cycles" for who, n in most[:1]]
+        seldom = self._acts(path, most[0][0]) < SELDOM
+        limits = "is waited for in" if seldom else "limits"
+        parts = [f"{who} {limits} {_percent(n, self.cycles)} of the cycles" for who, n in most[:1]]
         parts += [f"{who} {_percent(n, self.cycles)}" for who, n in most[1:]]
         text = _listed(parts)
+        if seldom:
+            return f"Latencies limit the run more than the speed of a unit: {text}."
         return f"{text[:1].upper()}{text[1:]}." if text.startswith("the ") else f"{text}."
 
     def uneven(self, path: Sequence[Span]) -> list[str]:
@@ -265,7 +272,7 @@ class _Teller:
             units[self.called(span.unit)] += span.last - span.first
             actors[span.unit, span.does] += span.last - span.first
         who, most = units.most_common(1)[0]
-        if most < LIMITS * self.cycles:
+        if most < LIMITS * self.cycles or self._acts(path, who) < SELDOM:
             return []
         # The part of it that the timeline shows, where that is on the path.
         mains = {(a.unit, a.name) for a in self.mains}
@@ -285,6 +292,20 @@ class _Teller:
             f"Lost at the end: {self.cycles - last:,} cycles after the last one in which {who} "
             f"acts{self._there(after, who, does)}.",
         ]
+
+    def _acts(self, path: Sequence[Span], who: str) -> float:
+        """Share of the cycles of a unit on the path in which it acts."""
+        edges: dict[tuple[str, str], list[int]] = {}
+        for span in path:
+            if self.called(span.unit) == who:
+                edges.setdefault((span.unit, span.does), []).extend((span.first, span.last))
+        acts = total = 0.0
+        for actor, places in edges.items():
+            spans = np.array(places, float)
+            lengths = np.diff(spans)[::2]
+            acts += float(shares(self.rows[actor], spans)[0, ::2] @ lengths)
+            total += float(lengths.sum())
+        return acts / max(1.0, total)
 
     def _there(self, spans: Sequence[Span], who: str, does: str) -> str:
         """What limits the run while a unit does not act."""
@@ -318,6 +339,11 @@ class _Teller:
             names = sorted({u for u, _ in own}, key=list(main).index)
             kind = self.kinds[unit]
             says = f"{len(names)} alike units ({kind}) limit in turn: {_listed(names)}"
+        elif busy < SELDOM:
+            says = (
+                f"{who} is waited for, although it {_does(main == MEMORY)} in only "
+                f"{100 * busy:.0f} % of the cycles: latencies limit, not its speed"
+            )
         else:
             says = f"{who} limits: it {_does(main == MEMORY)} in {100 * busy:.0f} % of the cycles"
             others = self._as_busy(edges, busy, unit)

@@ -299,7 +299,7 @@ def _begin(names: list[str]) -> subprocess.Popen[bytes] | None:
         # It inherits the lock, outlives this process, and gets no Ctrl-C. In a session of its own
         # it would not be nice to the others.
         return subprocess.Popen(
-            [sys.executable, "-m", "stepgen.timing", "--background", *names],
+            [sys.executable, "-P", "-m", "stepgen.timing", "--background", *names],
             env={**os.environ, "PYTHONPATH": path, "NUMBA_CACHE_DIR": str(_folder().parent)},
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,

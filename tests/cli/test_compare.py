@@ -47,6 +47,14 @@ def test_a_folder_beside_a_program(stepgen, here):
     assert said["names"] == ["folder", "p.py:layer"]
 
 
+def test_a_unit_of_another_kind_is_another_unit(stepgen, here):
+    """Names that stepgen has given say nothing about two programs."""
+    units = stepgen("compare p.py:layer gelu --json").json["units"]
+    for pairs in units["changed"].values():
+        assert "kind" not in pairs
+    assert {*units["added"]} & {*units["removed"]}
+
+
 @pytest.mark.slow
 def test_one_side_that_stops(stepgen, here):
     """The other numbers are compared."""

@@ -124,6 +124,17 @@ def test_lost_cycles_are_those_in_which_the_limiting_unit_does_not_act(moe):
     assert sum(lost) == moe.data["cycles"] - busy
 
 
+def test_a_unit_that_seldom_acts_is_waited_for(tmp_path):
+    """Tiles of attention with few rows go round one after the other."""
+    sizes = ["lengths=3,9,20", "rows=2", "width=8", "tile=8"]
+    line = [word for size in sizes for word in ("--set", size)]
+    why = written(tmp_path, "attention", "--no-luts", *line).data["why"]
+    assert re.match(r"Latencies limit .*: partition_2 \(partition\) is waited for in", why["lead"])
+    assert not any(sentence.startswith("Lost") for sentence in why["sentences"])
+    for phase in why["phases"]:
+        assert (phase["busy"] >= 0.25) or " limits: " not in phase["sentence"]
+
+
 def test_phases_are_the_run(moe, experiment):
     phases, cycles = moe.data["why"]["phases"], experiment.prediction.cycles
     assert 0 < len(phases) <= MOST_PHASES
