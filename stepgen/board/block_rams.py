@@ -22,7 +22,7 @@ from ..hw.units.sink.params import Sink
 from ..hw.units.source.params import Source
 from ..synth.contents import MOST_FREE
 from .description import Board
-from .parts_of import CONTROL, LINK, MEMORY, STREAMS
+from .instances import CONTROL, LINK, MEMORY, STREAMS
 
 BYTE = 8
 

@@ -33,8 +33,8 @@ from ..tools.cache import cache_folder, digest, kept
 from ..tools.waiting import Progress, quiet
 from .description import Board
 from .fitting import check_room
-from .parts_of import BOARD, groups
-from .saving import DAMAGED, content_of, found
+from .instances import BOARD, groups
+from .output_folder import DAMAGED, content_of, found
 
 KEEP = 30
 MOST_CLOCKS = 4

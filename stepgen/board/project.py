@@ -20,7 +20,7 @@ from ..tools.shipped import shipped
 from ..tools.waiting import Progress, quiet
 from .build import KEEP, key_of, name_of, target_of, write_sources
 from .description import Board
-from .saving import content_of, found
+from .output_folder import content_of, found
 
 __all__ = [
     "BUILD",

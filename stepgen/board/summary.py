@@ -9,7 +9,7 @@ from ..hw.design.table import Design
 from ..synth.toolchain import RESOURCES
 from .build import Bitstream
 from .fitting import available
-from .parts_of import AROUND, CONTROL, channel_name, unit_name
+from .instances import AROUND, CONTROL, channel_name, unit_name
 
 
 def document(made: Bitstream, design: Design) -> dict[str, Any]:

@@ -35,8 +35,8 @@ from ..ir.errors import StepError
 from ..ir.sdram_timing import SdramTiming
 from ..tools import children
 from ..tools.cache import digest, kept
-from ..tools.filling import fill
 from ..tools.shipped import shipped
+from ..tools.templates import fill
 from ..tools.waiting import Progress, quiet
 from .serial_port import SerialWire
 

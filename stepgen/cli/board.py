@@ -39,7 +39,7 @@ def command(program: MaybeProgram, hardware: HardwareOptions, *, json: bool) -> 
         check_unused("is for a program: name one", program, hardware)
     known, outdated = boards(), None
     if program.program in known:
-        from stepgen.board.about import about
+        from stepgen.board.overview import overview
 
         check_unused("is for a program, not for a board", hardware)
         row = _row(program.program, known[program.program])
@@ -47,7 +47,7 @@ def command(program: MaybeProgram, hardware: HardwareOptions, *, json: bool) -> 
             show_json({"boards": [row], "outdated": None})
         else:
             console.show(
-                console.pairs_table(about(row["board"], known[row["board"]], row["ports"]))
+                console.pairs_table(overview(row["board"], known[row["board"]], row["ports"]))
             )
         return
     rows = {name: _row(name, board) for name, board in known.items()}

@@ -48,7 +48,7 @@ def command(
     """
     from stepgen.board import project
     from stepgen.board.build import build, check_clock
-    from stepgen.board.saving import check_place, saving
+    from stepgen.board.output_folder import check_place, saving
     from stepgen.board.summary import document
     from stepgen.emit.design_writer import write
     from stepgen.report import console

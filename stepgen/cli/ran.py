@@ -11,7 +11,7 @@ import click
 
 from stepgen.cli.groups import option
 from stepgen.cli.options import HardwareOptions, ProgramOptions, RunOptions
-from stepgen.commands.judging import judge, judge_words
+from stepgen.commands.infeasible import judge, judge_words
 
 if TYPE_CHECKING:
     from stepgen.report.ran import Ran

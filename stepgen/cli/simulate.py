@@ -19,7 +19,7 @@ from stepgen.cli.options import (
     json_option,
 )
 from stepgen.cli.outputs import NAME
-from stepgen.commands.judging import judged
+from stepgen.commands.infeasible import judged
 from stepgen.commands.options import MACHINE
 
 if TYPE_CHECKING:

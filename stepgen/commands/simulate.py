@@ -21,7 +21,7 @@ from ..timing.tiles.machines import Machine
 from ..timing.tiles.report import Operator, Run
 from ..tools import waiting
 from .call import called, notebook
-from .judging import judged
+from .infeasible import judged
 from .options import MACHINE, Limit
 from .source import Source
 

@@ -20,7 +20,7 @@ from ..timing.deadlock import Deadlock
 from ..timing.model import Prediction
 from ..tools import waiting
 from .call import called, notebook
-from .judging import judge_words, judged
+from .infeasible import judge_words, judged
 from .options import Circuit, Timing
 from .source import Source
 

@@ -38,9 +38,9 @@ from ..tools.waiting import Progress, quiet
 from .building import FAST_BUILD
 from .case import Case, Refusals, write_cases
 from .contents import Contents
+from .data_dependent import settled
 from .driving import check
 from .payload import Rows, pack
-from .settling import settled
 from .simulators import Simulator
 from .verdict import Verdict
 from .waves import convert, window

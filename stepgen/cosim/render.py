@@ -7,7 +7,7 @@ from typing import NamedTuple
 from ..emit.interface import Interface
 from ..hw.axi import Axi4, Axi4Lite, Bus
 from ..ir.stalls import MEMORY_CHANNELS
-from ..tools.filling import fill
+from ..tools.templates import fill
 
 _SETTINGS = (
     "words",

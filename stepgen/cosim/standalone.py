@@ -41,7 +41,7 @@ from ..program.design_folder import content_hash, hash_words
 from ..semantics import streamfile
 from ..semantics.memory import from_image, layouts
 from ..tools.atomic import atomic_folder
-from ..tools.filling import fill
+from ..tools.templates import fill
 from .experiment import MARGIN, Experiment
 
 BENCH = "bench"

@@ -9,7 +9,7 @@ from typing import Any
 
 from ..hw.design.table import Design
 from ..hw.names import verilog_name
-from ..tools.filling import fill
+from ..tools.templates import fill
 from .wraps import WRAPS
 
 VENDOR, LIBRARY, VERSION = "stepgen", "designs", "1.0.0"

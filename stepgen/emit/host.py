@@ -11,7 +11,7 @@ from ..hw.design.table import Design, Region
 from ..hw.names import verilog_name
 from ..ir.dtypes import STORED
 from ..ir.errors import StepError
-from ..tools.filling import fill
+from ..tools.templates import fill
 
 
 def host_library(design: Design) -> dict[str, str]:

@@ -8,7 +8,7 @@ from ..hw.design.table import Design
 from ..hw.names import verilog_name
 from ..ir.errors import StepError
 from ..program.design_folder import COMPONENT
-from ..tools.filling import fill
+from ..tools.templates import fill
 from .fusesoc import core_file
 from .ipxact import component
 from .kernels import compiled

@@ -11,7 +11,7 @@ from ..hw.design.registers import register_map
 from ..hw.design.table import Design
 from ..hw.names import verilog_name
 from ..ir.versions import stamped
-from ..tools.filling import fill
+from ..tools.templates import fill
 from .buses import axi_buses, inner_signals, streams
 from .interface import interface
 

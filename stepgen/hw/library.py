@@ -11,7 +11,7 @@ from typing import Protocol
 from amaranth.hdl import ClockSignal, DriverConflict, Instance, ResetInserter, ResetSignal
 from amaranth.lib import wiring
 
-from ..ir.defining import place
+from ..ir.class_checks import place
 from ..ir.errors import StepError
 from . import private
 from .primitives import Device

@@ -6,9 +6,9 @@ from amaranth.lib.wiring import In, Out
 
 from ..ir.wire import VALUE
 from .design.registers import NUMBER_BITS, OUT_OF_RANGE
+from .detail import detail_word
 from .primitives import Multiplier, delayed
 from .stream import signature
-from .telling import detail_word
 from .units.axi.params import LENGTH_BITS, word_address_bits
 
 __all__ = ["LookUp", "Seek", "out_of_range", "place_of"]

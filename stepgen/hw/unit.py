@@ -6,7 +6,7 @@ from typing import Any
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-from ..ir.defining import check_signature
+from ..ir.class_checks import check_signature
 from ..ir.errors import StepError
 from ..ir.registry import the_one
 from .arithmetic.circuits.lane import Lane

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from stepgen.ir.about import about
 from stepgen.ir.absent import remedy
+from stepgen.ir.docstrings import about
 from stepgen.ir.function import function_types, maker
 
 

@@ -15,9 +15,9 @@ from stepgen.ir.expr import Expr
 from stepgen.ir.feedback import Feedback
 from stepgen.ir.lengths import lengths_of
 from stepgen.ir.names import identifier
+from stepgen.ir.signature_checks import check_order, conform
 from stepgen.ir.stream import Node, Out, Routing, Stream, StreamType, make_stream
 from stepgen.ir.tensor import Tensor
-from stepgen.ir.uses import check_order, conform
 from stepgen.ir.where import user_line
 
 

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 from stepgen.ir import operator, registry
 from stepgen.ir.arguments import take
-from stepgen.ir.defining import place
+from stepgen.ir.class_checks import place
 from stepgen.ir.errors import StepError
 from stepgen.ir.graph import build
 from stepgen.ir.stream import Node, Stream

@@ -12,7 +12,7 @@ from functools import cache
 from types import ModuleType
 from typing import Any, TypeVar
 
-from stepgen.ir.defining import check_class
+from stepgen.ir.class_checks import check_class
 from stepgen.ir.errors import StepError
 from stepgen.ir.names import identifier
 from stepgen.ir.where import user_line

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..hw.design.params import UnitParams
-from ..ir.about import about
 from ..ir.arguments import shown
 from ..ir.dims import Dim
+from ..ir.docstrings import about
 from ..ir.dtypes import DataType, ElementType, Selector, Tile
 from ..ir.function import Cut, Folded, Function, function_types
 from ..ir.setting import Setting

@@ -20,7 +20,7 @@ from ..compile.memory_map import place_tensors
 from ..hw.arithmetic.operations import LOOKUP_ROWS
 from ..hw.design.params import UnitParams
 from ..hw.design.table import Bus
-from ..ir.about import appliers
+from ..ir.docstrings import appliers
 from ..ir.dtypes import (
     ELEMENTS,
     NUMBERS,

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from stepgen.ir.about import about
+from stepgen.ir.docstrings import about
 from stepgen.ir.function import Function, function_types
 from stepgen.ir.methods import Methods
 from stepgen.ir.operator import as_method, functions

@@ -8,7 +8,7 @@ from typing import Any
 from ..hw.design.registers import CHANNEL_BASE, COUNTERS, counter_address
 from ..hw.design.table import Design
 from ..hw.picture import design_svg
-from ..tools.filling import fill
+from ..tools.templates import fill
 
 _ELSEWHERE = ("good", "faults", "board", "options")
 """Parts of the data that stand at a place of their own."""

@@ -21,7 +21,7 @@ from ..ir.graph import Graph
 from ..ir.system import programs
 from ..program.program import PREFIX
 from ..synth.estimate import Estimate
-from ..tools.filling import fill
+from ..tools.templates import fill
 from .comparison import MOST_ROWS, WHATS, change, most_changed
 from .history import history
 from .ran import Ran

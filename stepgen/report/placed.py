@@ -10,7 +10,7 @@ from ..hw.picture import design_svg
 from ..ir.graph import Graph
 from ..synth.estimate import Estimate
 from ..synth.toolchain import RESOURCES
-from ..tools.filling import fill
+from ..tools.templates import fill
 
 COLUMNS = ("LUT", "FF", "multipliers", "block RAM")
 """What `RESOURCES` are called."""

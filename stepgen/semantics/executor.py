@@ -23,14 +23,14 @@ from stepgen.ir.own import OwnOperator
 from stepgen.ir.stream import Node, Stream, StreamType
 from stepgen.ir.where import user_line, users_line
 from stepgen.ir.wire import DONE, LANES, Beats, check_lanes
+from stepgen.semantics.access_order import Shared
 from stepgen.semantics.beats import to_beats
 from stepgen.semantics.inputs import given_tokens
 from stepgen.semantics.memory import Memory
 from stepgen.semantics.numbers import Array
-from stepgen.semantics.own import OwnReader, OwnWriter
-from stepgen.semantics.past import Shared
 from stepgen.semantics.process import Process, Reader, Use, Wait, Writer
 from stepgen.semantics.tokens import Token, decode
+from stepgen.semantics.user_operators import OwnReader, OwnWriter
 
 _PACKAGE = "stepgen.semantics.ops"
 

@@ -21,8 +21,8 @@ from stepgen.ir.offchip import Layout, layout_of, say_layout
 from stepgen.ir.stream import Node
 from stepgen.ir.system import programs
 from stepgen.ir.tensor import Tensor
+from stepgen.semantics.access_order import Past
 from stepgen.semantics.numbers import DTYPES, Array, as_element
-from stepgen.semantics.past import Past
 
 
 def as_matrix(tensor: Tensor, contents: Any) -> Array:

@@ -16,8 +16,8 @@ import numpy as np
 from stepgen.ir.errors import StepError
 from stepgen.ir.stream import Node, Stream
 from stepgen.ir.wire import BARE, DONE, VALUE
+from stepgen.semantics.access_order import Known, Past
 from stepgen.semantics.memory import Memory
-from stepgen.semantics.past import Known, Past
 from stepgen.semantics.tokens import Check, Token
 
 T = TypeVar("T")

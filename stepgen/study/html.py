@@ -8,7 +8,7 @@ from typing import Any
 
 from rich.table import Table
 
-from ..tools.filling import fill
+from ..tools.templates import fill
 from .report import Outcome
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
-from ..tools.filling import fill
+from ..tools.templates import fill
 from .toolchain import Target, sites
 
 BUILD, PROGRAM = "build.tcl", "program.tcl"

@@ -23,7 +23,7 @@ from collections.abc import Callable, Sequence
 from types import FunctionType
 from typing import Any, Protocol, cast
 
-from ..ir.defining import check_signature
+from ..ir.class_checks import check_signature
 from ..ir.errors import StepError
 from ..ir.helper import helper as helper
 from ..ir.where import user_line

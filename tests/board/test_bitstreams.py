@@ -10,7 +10,7 @@ from benchmarks.bitstreams import layer
 from stepgen.board import build as builder
 from stepgen.board.build import build
 from stepgen.board.description import boards
-from stepgen.board.saving import saving
+from stepgen.board.output_folder import saving
 
 BOARDS = {name: board for name, board in boards().items() if not board.vivado}
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from ...ir import registry
 from ...ir.arguments import shown, take_fields
-from ...ir.defining import check_class, check_signature
+from ...ir.class_checks import check_class, check_signature
 from ...ir.errors import StepError
 from ...ir.names import identifier
 from ...ir.records import record

@@ -6,8 +6,8 @@ from typing import Any
 
 from stepgen.ir.function import Cut
 from stepgen.ir.wire import BARE, DONE
+from stepgen.semantics.access_order import Known
 from stepgen.semantics.applying import checked, setting, tiles
-from stepgen.semantics.past import Known
 from stepgen.semantics.process import Holding, Process, Reader, Steps, Use, structure
 from stepgen.semantics.tokens import Token, encode
 

@@ -4,7 +4,7 @@ from amaranth.hdl import Const, Module, Mux, Signal
 
 from ....ir.wire import VALUE
 from ...design.registers import NUMBER_BITS, TOO_LARGE
-from ...telling import detail_word
+from ...detail import detail_word
 from ...unit import UnitCore
 
 

@@ -5,6 +5,7 @@ from amaranth.lib import memory
 
 from ....ir.wire import BARE, DONE, VALUE
 from ...design.registers import NUMBER_BITS, STRUCTURE, TOO_LARGE
+from ...detail import detail_word
 from ...elements import reduced
 from ...fifo import Fifo
 from ...onehot import select
@@ -12,7 +13,6 @@ from ...primitives import BlockRam, counter, read_at_once
 from ...reader import Reader, word_address
 from ...select import RoundRobin
 from ...shares import Shares
-from ...telling import detail_word
 from ...unit import UnitCore
 
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from stepgen.ir.errors import StepError
 from stepgen.ir.wire import DONE, VALUE
+from stepgen.semantics.access_order import Known
 from stepgen.semantics.applying import strange
-from stepgen.semantics.past import Known
 from stepgen.semantics.process import Reader, Steps, Writer, kept_as_is, view
 from stepgen.semantics.shapes import check_shape
 from stepgen.semantics.tokens import Token

@@ -1,4 +1,4 @@
-"""What was made for a board, in a folder of the user's."""
+"""The folder of `stepgen build`: what was made for a board, at the place that the user names."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a process knows to have happened in memory, which decides what comes before what.
+"""Accesses to memory that a process knows to be over, which order later ones.
 
 A token brings what its sender knew when it was sent, so the order of two accesses is that of the
 program, whatever order the reference itself took.

@@ -1,4 +1,4 @@
-"""Checks of classes that users may write, where they are defined: attributes and methods."""
+"""Checks of classes of users, where they are defined: attributes and methods."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Predictions of runs that cannot be: the reference says what is wrong with them."""
+"""Predictions of infeasible runs: the reference explains what is wrong with them."""
 
 from __future__ import annotations
 

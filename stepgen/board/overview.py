@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from .description import Board
 
 
-def about(name: str, board: Board, ports: Sequence[str]) -> dict[str, str]:
+def overview(name: str, board: Board, ports: Sequence[str]) -> dict[str, str]:
     """What a board has, how designs are built for it, and how they get there.
 
     Parameters

@@ -1,4 +1,4 @@
-"""Files made of those in ``templates/``."""
+"""Files rendered from ``templates/``."""
 
 from __future__ import annotations
 
