@@ -335,7 +335,9 @@ def ids_of(path: Path) -> Any:
     table = routing.table(path, "list of ids")
     if table.ndim == 2 and 1 in table.shape:
         table = table.ravel()
-    if table.ndim != 1 or not table.size:
+    if not table.size:
+        raise StepError(f"{path} has no ids: give at least 1")
+    if table.ndim != 1:
         raise StepError(
             f"{path} is not a list of ids: it must have the shape [tokens], not {list(table.shape)}"
         )

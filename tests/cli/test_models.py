@@ -269,6 +269,7 @@ def test_a_text_is_tested_on_one_memory(stepgen, here) -> None:
         ("run m.stepgen --golden --ids none.npy", "can't read the list of ids none.npy"),
         ("run m.stepgen --golden --ids far.npy", "40 of token 1 is past its table of 29 rows"),
         ("run m.stepgen --golden --ids long.npy", "takes 1 to 32 tokens in a run, not 33"),
+        ("run m.stepgen --golden --ids empty.npy", "empty.npy has no ids: give at least 1"),
         ("run m.stepgen --golden --ids square.npy", "must have the shape [tokens], not [2, 2]"),
         ("run m.stepgen --golden --ids half.npy", "they must be integers, not 0.5 in row 1"),
         ("run mlp.stepgen --golden --ids far.npy", "mlp takes no ids, its inputs are x"),
@@ -310,6 +311,7 @@ def test_bad_input_is_one_sentence(stepgen, here, llama, line, sentence) -> None
     (here / "junk.stepgen").write_bytes(b"junk")
     (here / "llama" / "model.safetensors").rename(here / "weights.stepgen")
     np.save("far.npy", np.array([1, 40]))
+    np.save("empty.npy", np.array([], int))
     save(_experts(), "moe.stepgen")
     np.savez("two.npz", a=np.array([1]), b=np.array([1, 2, 3]))
     np.savez("square.npz", a=np.array([1]), b=np.array([[1, 2]]))
