@@ -45,6 +45,8 @@ class Caches:
         Most tokens that a run takes, all of one request; None for one token of each request.
     last : bool
         Whether only the last one of a chunk goes on behind the layers.
+    apart : bool
+        Whether requests are elements of streams, one after the other, not rows of a tile.
     """
 
     rows: int
@@ -52,6 +54,7 @@ class Caches:
     requests: int = 1
     chunk: int | None = None
     last: bool = False
+    apart: bool = False
 
     @property
     def tiles(self) -> int:
@@ -122,6 +125,8 @@ class Places:
             found["bound"] = position + caches.rows - window
         layers = () if self.layers is None else (self.layers,)
         shape = (1, *layers, *(n for n in number.shape[1:] if n > 1))
+        if caches.apart:
+            shape = (len(which), *(n for n in number.shape[2:] if n > 1))
         return {
             f"{self.name}_{what}": numbers.reshape(*shape, 1, -1) for what, numbers in found.items()
         }
@@ -214,6 +219,7 @@ def sized(
     requests: int = 1,
     chunk: int | None = None,
     last: bool = False,
+    apart: bool = False,
 ) -> Caches:
     """Caches of given sizes, or of those that suit the model.
 
@@ -235,7 +241,7 @@ def sized(
             f"{model.name}: tiles of {tile} rows of a cache are no whole chunks of {chunk} tokens: "
             f"make rows {math.gcd(tile, chunk)}, or tile {-(-tile // chunk) * chunk}"
         )
-    return Caches(rows, tile, requests, chunk, last)
+    return Caches(rows, tile, requests, chunk, last, apart)
 
 
 def drawn(graph: Graph, caches: Caches, filled: int | Sequence[int], seed: int) -> dict[str, Array]:

@@ -48,6 +48,7 @@ def lower(
     tile: int | None = None,
     batch: int = 1,
     last: bool = False,
+    apart: bool = False,
     tiling: Tiling = "address",
     expert_rows: int = ROWS,
     routed: int | None = None,
@@ -86,6 +87,9 @@ def lower(
     last : bool
         Whether only the last token of a chunk goes on behind the last attention, for the one that
         follows.
+    apart : bool
+        Whether the requests of a batch are elements of the streams, one after the other, as
+        `parallelize` takes them, and not rows of one tile. Not for loops of layers.
     tiling : {"address", "static", "dynamic"}
         How experts read their weights: by address for each token, or once for a tile of their
         tokens, which has a static number of rows, or all. A loop has experts by address.
@@ -125,7 +129,7 @@ def lower(
     given: dict[str, Any] = {"phase": phase, "rows": rows, "cache": cache, "tile": tile}
     given |= {"batch": batch, "last": last, "columns": columns, "data": data}
     given |= {"tiling": tiling, "expert_rows": expert_rows, "routed": routed}
-    given |= {"tile_rows": tile_rows, "tile_cols": tile_cols, "array": array}
+    given |= {"tile_rows": tile_rows, "tile_cols": tile_cols, "array": array, "apart": apart}
     made = lowered(model, element=element, **given)
     return made.graph, made.weights
 
@@ -141,6 +145,7 @@ def lowered(
     tile: int | None = None,
     batch: int = 1,
     last: bool = False,
+    apart: bool = False,
     tiling: Tiling = "address",
     expert_rows: int = ROWS,
     routed: int | None = None,
@@ -165,14 +170,14 @@ def lowered(
         )
     if array not in get_args(Sharing):
         raise StepError(f"{model.name}: array must be own or shared, not {shown(array)}")
-    sizes = sizes_of(model, phase, rows, cache, tile, batch, last=last)
+    sizes = sizes_of(model, phase, rows, cache, tile, batch, last=last, apart=apart)
     if routed is not None and (sizes is not None or (rows or 1) > 1):
         raise StepError(
             f"{model.name}: experts are given of tokens one by one, without caches: take a block "
             "of experts alone, such as block=mlp, and rows=1"
         )
     model = fold_norms(pair_columns(split_linears(model)))
-    together = (rows or 1) if sizes is None else sizes.tokens
+    together = (rows or 1) if sizes is None else 1 if sizes.apart else sizes.tokens
     made = Lowering(model, Graph("model"), element, together, columns, data)
     for op in walk(model.ops):
         wanted = op.kind.columns()
@@ -185,10 +190,16 @@ def lowered(
         dims = (routed or dynamic(TOKENS, bound=model.tokens[1], positive=True),)
     else:
         made.caches, made.places = sizes, caches.places(model)
+        dims = (sizes.requests,) if sizes.apart else dims
     made.dims = dims
     made.graph.name = made.name(model.name)
     made.names.clear()
     for name, value in model.inputs.items():
+        if len(value.shape) > 2 and together > 1:
+            raise StepError(
+                f"{model.name}: the input {name} is {value}, and heads go in with one token in a "
+                "tile: leave rows and batch out, or make apart=true"
+            )
         made.values[name] = made.input(name, value, dims)
     behind = caches.behind(model) if sizes is not None and sizes.last else len(model.ops)
     made.lower(model.ops[:behind])
@@ -228,6 +239,7 @@ def sizes_of(
     batch: int = 1,
     *,
     last: bool = False,
+    apart: bool = False,
 ) -> caches.Caches | None:
     """The caches of a program, None if it keeps none; parameters are those of `lower`.
 
@@ -244,6 +256,11 @@ def sizes_of(
         )
     if last and phase != "prefill":
         raise StepError(f"{model.name}: last is for phase=prefill, whose runs take many tokens")
+    if apart and (phase != "decode" or any(op.kind.loop() for op in model.ops)):
+        raise StepError(
+            f"{model.name}: apart is for phase=decode without a loop of layers: take a block of "
+            "one layer, such as block=self_attn"
+        )
     if phase == "stream":
         if (cache, tile, batch) != (None, None, 1):
             raise StepError(
@@ -251,7 +268,7 @@ def sizes_of(
                 "which keep caches"
             )
         return None
-    sizes = caches.sized(model, cache, tile, requests=batch, last=last)
+    sizes = caches.sized(model, cache, tile, requests=batch, last=last, apart=apart)
     if phase == "decode":
         return sizes
     return caches.sized(model, cache, tile, requests=batch, chunk=rows or sizes.tile, last=last)
@@ -310,14 +327,21 @@ def fed(
             name = placed.op.inputs[index]
             if name in found:
                 placed.op.check_numbers(found[name], *bound)
-    if sizes is None:
-        return {name: array.reshape(len(array), 1, -1) for name, array in found.items()}
+    if sizes is None or sizes.apart:
+        return {name: _tiles(array) for name, array in found.items()} | places
     if not found:
         return places
     # A chunk is filled up; later tokens take the rows of those that fill it.
     fill, dims = sizes.tokens - len(next(iter(found.values()))), (1,) * (1 + (sizes.tokens > 1))
     padded = {n: np.pad(x, [(0, fill), *[(0, 0)] * (x.ndim - 1)], "edge") for n, x in found.items()}
-    return {n: x.reshape(*dims[1:], -1, 1, x[0].size) for n, x in padded.items()} | places
+    made = {name: _tiles(array) for name, array in padded.items()}
+    return {n: x.reshape(*dims[1:], *x.shape) for n, x in made.items()} | places
+
+
+def _tiles(array: Array) -> Array:
+    """Ids, rows or heads of tokens as tiles."""
+    count, *heads, width = (*array.shape, 1)[: max(2, array.ndim)]
+    return array.reshape(count, *(n for n in heads if n != 1), 1, width)
 
 
 def _check_count(model: Model, count: int, sizes: caches.Caches | None) -> None:

@@ -146,7 +146,7 @@ class Site:
             weight.size // math.prod(tile),
         )
         tensor = self.tensor(role, weight, element or lowering.element)
-        alone = layers is None and lowering.caches is not None  # one tile needs no trigger
+        alone = layers is None and lowering.dims[0] == 1  # one tile needs no trigger
         return linear_offchip_load(
             tensor,
             tile=tile,
@@ -213,8 +213,8 @@ class Site:
                 first = first.promote(0).expand(count=lowering.rows)
             numbers = numbers.map(fn.add(), first)
         tensor = self.tensor(role, weight, element or lowering.element)
-        name = lowering.name(f"{tensor.name}_load")
-        rows = random_offchip_load(numbers, tensor, tile=(1, weight.shape[-1]), name=name)
+        tile, name = (1, weight.shape[-1]), lowering.name(f"{tensor.name}_load")
+        rows = random_offchip_load(numbers, tensor, tile=tile, name=name)
         if element is None and tensor.element != f32:
             rows = rows.map(fn.convert(f32))
         return Rows(lowering.packed(rows))
@@ -239,8 +239,8 @@ class Site:
         if lowering.caches is None:
             self.fail("attention can only be lowered with phase=decode or phase=prefill")
         caches, places = lowering.caches, lowering.places[self.op.name]
-        layers = () if lowering.layers is None else (lowering.layers.number.dim(0),)
-        dims = (1, *layers, *(n for n in (self.requests, places.heads) if n > 1))
+        outer = lowering.dims[:1] if lowering.layers is None else lowering.layers.number.shape
+        dims = (*outer, *(n for n in (self.requests, places.heads) if n > 1))
         return self.once(places, lambda: Cached.declared(lowering.graph, caches, places, dims))
 
     def cache(self, what: str, rows: Rows, element: ElementType | None = None) -> Any:
@@ -386,14 +386,14 @@ class Lowering:
     def input(self, name: str, value: Value, dims: Sequence[DimLike]) -> Rows:
         """A stream of ids, or of rows; those of a tile are a chunk, at the end filled up with 0."""
         self.names.add(name)
-        if value.element != "int32" and len(value.shape) != 2:
-            raise StepError(f"the input {name} is {value}: only ids and rows can be lowered yet")
-        ids = value.element == "int32"
-        given = self.graph.input(name, address[1, 1] if ids else f32[1, value.width], dims)
+        tile = address[1, 1] if value.element == "int32" else f32[1, value.width]
+        heads = [int(n) for n in value.shape[1:-1] if n != 1]
+        given = self.graph.input(name, tile, (*dims, *heads))
         if self.rows > 1 and self.caches is None:
             given, padding = given.reshape(chunk=self.rows, pad=0)
             self.padding = padding if self.padding is None else self.padding
-        return Rows(given if ids else self.packed(given))
+        made = given if tile == address[1, 1] else self.packed(given)
+        return Rows(made, heads[0] if heads else 1)
 
     def lower(self, ops: Sequence[Op]) -> None:
         """Operations in order."""

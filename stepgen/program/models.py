@@ -82,6 +82,7 @@ def parameters(
     tile: int | None = None,
     batch: int = 1,
     last: bool = False,
+    apart: bool = False,
     filled: int | list[int] | None = None,
     block: str | None = None,
     layer: int = 0,
@@ -105,7 +106,7 @@ def parameters(
         **{"cache": cache, "tile": tile, "batch": batch, "last": last, "filled": filled},
         **{"block": block, "layer": layer, "tiling": tiling, "expert_rows": expert_rows},
         **{"tile_rows": tile_rows, "tile_cols": tile_cols, "array": array},
-        **{"onchip_bits": onchip_bits, "group": group},
+        **{"onchip_bits": onchip_bits, "group": group, "apart": apart},
     }
 
 
@@ -170,7 +171,7 @@ def lowered(
     graph, weights = placed(spec, lambda: lowering.lower(model, **asked, data=tensors))
     sizes = lowering.sizes_of(
         model,
-        **{name: asked[name] for name in ("phase", "rows", "cache", "tile", "batch", "last")},
+        **{n: asked[n] for n in ("phase", "rows", "cache", "tile", "batch", "last", "apart")},
     )
     fusion = _fusion(model, spec, asked, budget, number, data=tensors)
     if sizes is None and filled is not None:
@@ -337,8 +338,7 @@ def compiled(
 
     model, asked = _part(model, parameters(**bind(parameters, settings, {}, spec)))
     filled = asked.pop("filled")
-    for name in ("onchip_bits", "group"):  # the log is that of the whole
-        del asked[name]
+    del asked["onchip_bits"], asked["group"]  # the log is that of the whole
     asked["tiling"] = asked["tiling"] or "address"
     made = placed(spec, lambda: lowering.lowered(model, **asked, data=False))
     return compiled.log_of(model, made, design_of(made.graph), filled)
@@ -387,7 +387,7 @@ def decoder(model: Model, spec: str, settings: Mapping[str, str], lanes: Lanes) 
     from ..frontend import Decoder, lowering
 
     model, asked = _part(model, parameters(**bind(parameters, settings, {}, spec)))
-    for name in ("tiling", "expert_rows"):  # experts of texts are read by address
+    for name in ("tiling", "expert_rows", "apart"):  # experts of texts are read by address
         del asked[name]
     phase = lowering.phase_of(model, asked.pop("phase"))
     if phase == "stream":

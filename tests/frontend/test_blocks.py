@@ -8,7 +8,9 @@ import numpy as np
 import pytest
 
 from frontend.decoders import VOCABULARY, Sizes, decoder
+from stepgen.compile.transforms import parallelize
 from stepgen.frontend import lower
+from stepgen.frontend.caches import drawn, sized
 from stepgen.frontend.lowering import fed
 from stepgen.frontend.passes.blocks import block
 from stepgen.ir.errors import StepError
@@ -97,3 +99,37 @@ def test_what_is_no_block(experts: Any) -> None:
         lower(experts, tiling="any")
     with pytest.raises(StepError, match="one by one, without caches"):
         lower(experts, routed=4, rows=2)
+
+
+def test_requests_are_spread_over_regions() -> None:
+    """Requests as rows of a tile, as elements of streams, and on regions give the same."""
+    part = block(MODEL, "attention")
+    filled, rng = [1, 9, 4], np.random.default_rng(0)
+    sizes = sized(part, 12, 4, requests=3, apart=True)
+    given = {name: rng.normal(size=(3, *value.shape[1:])) for name, value in part.inputs.items()}
+    graph, tensors = lower(part, phase="decode", cache=12, tile=4, batch=3, apart=True)
+    inputs = tensors | fed(part, given, sizes, filled) | drawn(graph, sizes, filled, seed=1)
+    (out,) = graph.outputs
+    want = np.array(executor.run(graph, inputs).nested(out), np.float64)
+    alone, _ = lower(part, phase="decode", cache=12, tile=4)
+    for number, rows in enumerate(filled):
+        one = sized(part, 12, 4)
+        mine = {name: array[number : number + 1] for name, array in given.items()}
+        held = {
+            name: array.reshape(3, -1, array.shape[-1])[number]
+            for name, array in drawn(graph, sizes, filled, seed=1).items()
+        }
+        found = executor.run(alone, fed(part, mine, one, rows) | held).nested(out)
+        assert np.array_equal(np.array(found, np.float64)[0], want[number])
+    for how in ("coarse", "interleaved", "dynamic"):
+        spread = parallelize(graph, regions=2, how=how)  # type: ignore[arg-type]
+        found = executor.run(spread.graph, spread.inputs(inputs)).nested(out)
+        assert np.array_equal(np.array(found, np.float64), want)
+
+
+def test_where_requests_can_not_be_apart() -> None:
+    with pytest.raises(StepError, match="apart is for phase=decode without a loop of layers: take"):
+        lower(MODEL, phase="decode", apart=True)
+    part = block(MODEL, "attention")
+    with pytest.raises(StepError, match="heads go in with one token in a tile: leave rows and b"):
+        lower(part, phase="decode", batch=2)
