@@ -24,7 +24,9 @@ for (const pane of panes) {
     const w = Math.min(now[2], pane.clientWidth), h = Math.min(now[3], pane.clientHeight);
     const inside = x > now[0] + 0.1 * now[2] && x < now[0] + 0.9 * now[2] && y > now[1] + 0.1 * now[3] && y < now[1] + 0.9 * now[3];
     if (inside && now[2] <= 2 * pane.clientWidth && now[3] <= 2 * pane.clientHeight) return;
-    now = [x - w / 2, y - h / 2, w, h];
+    // Not further than the drawing goes.
+    const within = (at, size, first, all) => size >= all ? first + (all - size) / 2 : Math.min(first + all - size, Math.max(first, at));
+    now = [within(x - w / 2, w, whole[0], whole[2]), within(y - h / 2, h, whole[1], whole[3]), w, h];
     set();
   };
   pane.addEventListener("wheel", e => {

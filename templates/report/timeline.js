@@ -58,9 +58,14 @@ function drawPhases(g, color) {
     g.fillStyle = color(phase.unit === chosen ? "--card" : "--text"); g.fillText(phase.unit, from + 3, 29); g.restore();
   });
 }
+// Names of one model begin alike, so what is left out is in the middle.
+function shortened(text, most) {
+  const start = Math.floor(most / 3);
+  return text.length <= most ? text : `${text.slice(0, start)}…${text.slice(text.length - (most - start - 1))}`;
+}
 function drawStates(g, {row}, y, color) {
   g.fillStyle = color(row.unit === chosen ? "--chosen" : "--text");
-  g.fillText(`${row.unit} ${row.does}`.slice(0, 30), 4, y + 11);
+  g.fillText(shortened(`${row.unit} ${row.does}`, 30), 4, y + 11);
   const s = row.sums ??= sums(row), px = width(), span = view[1] - view[0];
   g.fillStyle = color("--starved");
   g.fillRect(LEFT, y + 1, px, H - 2);
@@ -79,7 +84,7 @@ function drawLevels(g, {channel}, y, color) {
   const l = levels[channel], depth = D.channels[channel].depth, px = width();
   g.fillStyle = color("--dim");
   const scale = ` 0–${num(depth)}`;
-  g.fillText("  " + channel.slice(0, 28 - scale.length) + scale, 4, y + 11);
+  g.fillText("  " + shortened(channel, 28 - scale.length) + scale, 4, y + 11);
   g.fillStyle = color("--chosen");
   for (let x = 0; x < px; x++) {
     const from = toCycle(LEFT + x), to = toCycle(LEFT + x + 1), a = place(l.times, from), b = place(l.times, to);

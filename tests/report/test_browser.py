@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -58,13 +59,15 @@ class Seen:
             self.complaints.append(f"asked for {request.url}")
 
     def chosen(self) -> str:
-        """What the details are about."""
-        return self.page.inner_text("#details h2")
+        """What the details are about; a channel with its arrow."""
+        return self.page.evaluate("chosen") or self.page.inner_text("#details h2")
 
     def limiting(self) -> str:
-        """The unit of the longest phase."""
-        phases = self.page.evaluate("D.why.phases")
-        return max(phases, key=lambda phase: phase["last"] - phase["first"])["unit"]
+        """The unit whose phases are longest in all."""
+        spent = Counter()
+        for phase in self.page.evaluate("D.why.phases"):
+            spent[phase["unit"]] += phase["last"] - phase["first"]
+        return spent.most_common(1)[0][0]
 
     def view(self) -> list[float]:
         """The cycles that the timeline shows."""
@@ -148,7 +151,7 @@ def test_a_click_in_the_graph_is_seen_in_the_timeline(pages, browser):
     unit = seen.page.evaluate("D.units.partition_0")
     fifos = seen.page.evaluate("lines().filter(l => l.channel).map(l => l.channel)")
     assert fifos == [*unit["inputs"], *unit["outputs"]]
-    seen.page.locator(".pane:not([hidden]) .arrow[data-name=x] text").first.click()
+    seen.page.locator(".pane:not([hidden]) .arrow[data-name=x] .label").first.click()
     assert seen.chosen() == "→x"
     assert seen.page.evaluate("lines()[0].channel") == "→x"
     seen.page.close()
