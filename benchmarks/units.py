@@ -14,6 +14,7 @@ import numpy as np
 
 from stepgen.compile.lower import lower
 from stepgen.hw.alone import alone
+from stepgen.hw.design.sharing import OWN, SHARED
 from stepgen.hw.design.table import Channel, Design
 from stepgen.hw.system import System
 from stepgen.hw.units.link.params import Link
@@ -120,7 +121,7 @@ def design_of(program: str, lanes: int) -> Design:
     if program in CASES:
         return CASES[program].design
     graph = every_unit() if program == EVERY_UNIT else load(program, draw=False).graph
-    return lower(graph, lanes=lanes)
+    return lower(graph, lanes=lanes, loaders=SHARED if program == EVERY_UNIT else OWN)
 
 
 def distinct(design: Design, seen: set[str]) -> list[Circuit]:

@@ -47,10 +47,13 @@ class OffChip:
     draw : Draw
     bus : Bus
         Its addresses are made as wide as need be.
+    lanes : int
+        Of the units that compute.
     """
 
-    def __init__(self, draw: Draw, bus: Bus):
+    def __init__(self, draw: Draw, bus: Bus, lanes: int = 4):
         self.draw = draw
+        self.lanes = lanes
         origins = [self._origin()]
         while len(origins) < 2 or abs(origins[0] - origins[1]) < WINDOW_SIZE:
             origins[1:] = [self._origin()]
@@ -355,7 +358,7 @@ class OffChip:
         units, channels = join(self.bus, self.loads, self.stores, self.within)
         return Design(
             "off_chip",
-            4,
+            self.lanes,
             self.bus,
             (*self.units, *units),
             (*self.channels, *channels),

@@ -69,6 +69,9 @@ def every_unit() -> sg.Graph:
     tile = padded.accum(sg.fn.retile_row(), rank=1)
     weights = sg.linear_offchip_load(w, tile=(8, 8), shape=(1,), stride=(1,), ref=tile)
     product = tile.fifo(80).map(sg.fn.matmul(), weights.flatten(0, 1))
+    for n in range(2):  # a bus word has two beats, and two loads share one of two loaders
+        again = sg.linear_offchip_load(w, tile=(8, 8), shape=(1,), stride=(1,), ref=tile)
+        g.output(tile.fifo(80).map(sg.fn.matmul(), again.flatten(0, 1)), f"product_{n}")
     rows = product.map(sg.fn.requantize(shift=4)).flat_map(
         sg.fn.retile_streamify("row"), rank=0, padding=padding.fifo(70)
     )

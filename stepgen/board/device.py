@@ -18,6 +18,7 @@ from ..cosim.payload import Rows
 from ..emit.interface import interface
 from ..emit.windows import Windows
 from ..hw.design.counting import counted
+from ..hw.design.sharing import USUAL
 from ..hw.design.table import Bus, Design
 from ..ir.arguments import checked
 from ..ir.errors import StepError
@@ -53,7 +54,7 @@ class Device:
         A program, or a folder that ``stepgen verilog`` wrote.
     lanes : int or mapping of str to int
         Lanes of a beat, of a program.
-    bus, depths, fuse, onchip
+    bus, depths, fuse, onchip, loaders
         Of its circuit, too, as for `stepgen.cosim.experiment.Experiment`: `onchip` is in KiB.
     built : Design, optional
         Of the program that was lowered before: it says all of these.
@@ -87,6 +88,7 @@ class Device:
         depths: Mapping[str, int] | None = None,
         fuse: bool = True,
         onchip: float | Budget | None = None,
+        loaders: str = USUAL,
         built: Design | None = None,
         counters: str | bool | None = None,
         port: str | None = None,
@@ -109,6 +111,7 @@ class Device:
                 depths=depths or {},
                 fuse=fuse,
                 onchip=onchip,
+                loaders=loaders,
                 built=built,
             ).design
         else:

@@ -16,6 +16,7 @@ from stepgen.cli.lanes import LANES_OPTION
 from stepgen.cli.outputs import INPUT, NAME, Output
 from stepgen.commands.options import Circuit, Limit, Timing
 from stepgen.hw.design.counting import CHANNELS, COUNTING, NONE
+from stepgen.hw.design.sharing import LOADERS, USUAL
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -159,6 +160,11 @@ class HardwareOptions:
     no_fuse: bool = _circuit(
         "Make a unit of each element-wise function, also of those that follow each other.",
         is_flag=True,
+    )
+    loaders: str | None = _circuit(
+        "Whether loads of weights of one shape share loaders, or each is a unit of its own.",
+        type=click.Choice(LOADERS),
+        show_default=USUAL,
     )
     counters: str | None = _circuit(
         "Channels whose cycles are counted: the first output of each unit, all, or none; without "

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from ..hw.design.counting import CHANNELS, counting
+from ..hw.design.sharing import OWN, SHARED, USUAL
 from ..ir.errors import StepError
 from ..ir.lanes import Lanes, lanes_by_node, usual_lanes
 from ..ir.wire import LANES
@@ -44,6 +45,9 @@ class Circuit:
         Beats that the FIFO of a channel holds.
     no_fuse : bool
         Make a unit of each element-wise function, also of those that follow each other.
+    loaders : str, optional
+        ``"shared"`` if loads of weights of one shape share loaders, ``"own"`` if each is a unit of
+        its own; by default `stepgen.hw.design.sharing.USUAL`.
     counters : str or bool, optional
         Channels that are counted: ``"none"``, ``"units"``, the first output of each unit, or
         ``"channels"``, all; true and false stand for the last and the first. By default what a
@@ -58,6 +62,7 @@ class Circuit:
     onchip: str | float | None = None
     depth: Mapping[str, int] = field(default_factory=dict)
     no_fuse: bool = False
+    loaders: str | None = None
     counters: str | bool | None = None
 
     def bus(self) -> Bus:
@@ -82,6 +87,7 @@ class Circuit:
             built = self._counted(program.design)
             return Experiment(program.graph, program.inputs, built=built, **more)
         more |= {"bus": self.bus(), "depths": dict(self.depth), "fuse": not self.no_fuse}
+        more |= {"loaders": USUAL if self.loaders is None else self.loaders}
         more |= {"onchip": onchip, "counters": CHANNELS if self.counters is None else self.counters}
         return Experiment(program.graph, program.inputs, lanes=lanes, **more)
 
@@ -128,6 +134,7 @@ class Circuit:
                 depths=dict(self.depth),
                 fuse=not self.no_fuse,
                 onchip=memory,
+                loaders=USUAL if self.loaders is None else self.loaders,
             ),
         )
         return design
@@ -147,8 +154,20 @@ class Circuit:
             raise StepError(
                 f"--no-fuse can't be given: the design in {folder} is finished, with fused units"
             )
+        if self.loaders not in (None, built := SHARED if _shares(design) else OWN):
+            raise StepError(
+                f"--loaders can't be {self.loaders}: the design in {folder} is finished, with "
+                f"{built} loaders"
+            )
         for name, depth in self.depth.items():
             _agree(f"--depth {name}", depth, design.channel[name].depth, folder)
+
+
+def _shares(design: Design) -> bool:
+    """Whether loads share loaders."""
+    from ..hw.units.loader.params import Loader
+
+    return any(design.of_kind(Loader))
 
 
 def lanes_of(asked: Lanes | None, program: Program) -> Lanes:

@@ -5,8 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from ..hw.design.table import Design, DesignError
+from ..hw.units.matmul.params import Matmul
 from ..ir.errors import StepError
 from ..ir.garbage import no_searches
 from .budget import Budget, budget_of
@@ -166,6 +168,17 @@ class _Search:
     def _more(self, choice: Choice, design: Design) -> float:
         """What the larger memory takes more; next to nothing where that is not more."""
         taken = self.budget.unit
-        units = [u for u in design.units if u.origin == choice.origin and u.params == choice.lean]
-        both = (taken(replace(u, params=choice.full), design) - taken(u, design) for u in units)
+        both = [
+            taken(replace(u, params=full), design) - taken(u, design)
+            for u in design.units
+            for full, lean in ((choice.full, choice.lean), _telling(choice))
+            if u.origin == choice.origin and u.params == lean
+        ]
         return max([NOTHING, *both])
+
+
+def _telling(choice: Choice) -> tuple[Any, Any]:
+    """Both sizes of a memory whose unit tells a loader what it has used up."""
+    if not isinstance(choice.full, Matmul):
+        return choice.full, None
+    return replace(choice.full, credits=True), replace(choice.lean, credits=True)

@@ -11,6 +11,7 @@ from stepgen.ir.expr import ceiling, constant
 
 from ..hw.design.table import Channel, Design, Unit
 from ..hw.units.load.params import Load
+from ..hw.units.loader.params import Loader
 from ..hw.units.memory.params import Memory
 from ..hw.units.random_store.params import RandomStore
 from ..ir.errors import StepError
@@ -49,6 +50,9 @@ def hardware(graph: Graph, design: Any) -> Metrics:
         bits[unit.origin or shared] += unit_bits(unit, design)
     word = design.bus.bytes
     reads = {unit.origin: load.pass_bytes(design.bus) for unit, load in design.rows_of(Load)}
+    for unit, loader in design.rows_of(Loader):
+        parts = [operator for operator, of in design.fused.items() if of == unit.name]
+        reads |= dict.fromkeys([unit.origin, *parts], loader.loads[0].pass_bytes(design.bus))
     written = {
         unit.origin: Fraction(word * by.by_address(unit, design).many, by.tile_bytes)
         for unit, by in design.rows_of(RandomStore)

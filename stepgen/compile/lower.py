@@ -9,6 +9,7 @@ from typing import TypeVar
 
 from ..hw.design.pace import Extent, Extents, span
 from ..hw.design.params import UnitParams, unfinished
+from ..hw.design.sharing import SHARED, USUAL, sharing
 from ..hw.design.table import Bus, Channel, Design, Region, Unit
 from ..hw.units.store_forward.params import StoreForward
 from ..ir.arguments import checked, shown, take
@@ -27,6 +28,7 @@ from .circuit import circuits
 from .connected import Connected
 from .fusion import fuse as fuse_units
 from .joining import Use, join
+from .loaders import share
 from .memories import Choice, Stored
 from .memory_map import number_bits_of, place_tensors, widened
 from .rereading import reread
@@ -56,6 +58,8 @@ class Lowering:
         What is known of memories for references.
     own_lanes : mapping of str to int
         Lanes of a beat by node of the program.
+    loaders : str
+        One of `stepgen.hw.design.sharing.LOADERS`.
 
     Attributes
     ----------
@@ -78,6 +82,7 @@ class Lowering:
     stands_for: dict[str, str] = field(default_factory=dict)
     stored: Stored = field(default_factory=Stored)
     own_lanes: Mapping[str, int] = field(default_factory=dict)
+    loaders: str = USUAL
     units: list[Unit] = field(default_factory=list)
     channels: dict[str, Channel] = field(default_factory=dict)
     on_cycles: set[str] = field(init=False)
@@ -335,6 +340,11 @@ class Lowering:
             units, channels, fused = fuse_units(
                 units, channels, kept, self._extents, self._lanes_at
             )
+        loads = self.loads
+        if self.loaders == SHARED:
+            units, channels, fused, loads = share(
+                units, channels, fused, loads, self.bus, {*depths}, self._nodes, self._lanes_at
+            )
         return Connected(
             units,
             channels,
@@ -343,7 +353,7 @@ class Lowering:
             self._extents,
             self._carried,
             fed_back,
-            self.loads,
+            loads,
             self.stores,
             self.within,
             self.stored.paced,
@@ -365,6 +375,7 @@ def lower(
     depths: Mapping[str, int] | None = None,
     fuse: bool = True,
     onchip: float | Budget | None = None,
+    loaders: str = USUAL,
 ) -> Design:
     """Lower a graph to a design table.
 
@@ -385,6 +396,9 @@ def lower(
     onchip : float or Budget, optional
         KiB that all on-chip memories may take together, or the block RAM of a board. Those that
         need not hold as much as full rate takes get less where it is scarce.
+    loaders : str
+        ``"shared"`` if loads of weights of one shape share loaders, ``"own"`` if each is a unit of
+        its own.
 
     Returns
     -------
@@ -396,15 +410,15 @@ def lower(
         If the graph is incomplete, an operator has no circuit as it is used, or on-chip memory
         does not suffice.
     """
-    rows = rows_of(graph, lanes=lanes, bus=bus)
+    rows = rows_of(graph, lanes=lanes, bus=bus, loaders=loaders)
     return allocated(rows, depths or {}, fuse=fuse, onchip=onchip)
 
 
 def rows_of(
-    graph: Graph, *, lanes: Lanes = LANES, bus: Bus | None = None
+    graph: Graph, *, lanes: Lanes = LANES, bus: Bus | None = None, loaders: str = USUAL
 ) -> Callable[[Stored], Lowering]:
     """What makes the rows of a design from what is known of its memories, as for `lower`."""
-    begin = begun(graph, lanes=lanes, bus=bus)
+    begin = begun(graph, lanes=lanes, bus=bus, loaders=loaders)
 
     def rows(stored: Stored) -> Lowering:
         lowering = begin(stored)
@@ -416,7 +430,7 @@ def rows_of(
 
 
 def begun(
-    graph: Graph, *, lanes: Lanes = LANES, bus: Bus | None = None
+    graph: Graph, *, lanes: Lanes = LANES, bus: Bus | None = None, loaders: str = USUAL
 ) -> Callable[[Stored], Lowering]:
     """The same before any operator was lowered."""
     graph.check()
@@ -427,4 +441,5 @@ def begun(
     plain, others = reread(plain)
     names |= others
     port = widened(bus or Bus(), regions)
-    return lambda stored: Lowering(plain, usual, port, regions, names, stored, own)
+    how = sharing(loaders)
+    return lambda stored: Lowering(plain, usual, port, regions, names, stored, own, how)

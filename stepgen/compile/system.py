@@ -6,8 +6,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
+from ..hw.design.sharing import USUAL, sharing
 from ..hw.design.table import Bus, Design, Region, Unit
 from ..hw.units.link.params import Link
+from ..hw.units.loader.params import Loader
 from ..ir.dtypes import Tile
 from ..ir.errors import StepError
 from ..ir.graph import Graph
@@ -32,6 +34,7 @@ def lowered(
     depths: Mapping[str, int] | None = None,
     fuse: bool = True,
     onchip: float | Budget | None = None,
+    loaders: str = USUAL,
 ) -> Design:
     """Lower a program, or a system of several, to one design table.
 
@@ -41,7 +44,7 @@ def lowered(
     Parameters
     ----------
     graph : Graph
-    lanes, bus, depths, fuse, onchip
+    lanes, bus, depths, fuse, onchip, loaders
         As for `stepgen.compile.lower.lower`; the parts of a system have lanes of their own.
 
     Raises
@@ -50,15 +53,25 @@ def lowered(
         As of `stepgen.compile.lower.lower`, or if the memory of a system is to be bounded.
     """
     if not isinstance(graph, SystemGraph):
-        return lower(graph, lanes=lanes, bus=bus, depths=depths, fuse=fuse, onchip=onchip)
+        return lower(
+            graph,
+            lanes=lanes,
+            bus=bus,
+            depths=depths,
+            fuse=fuse,
+            onchip=onchip,
+            loaders=loaders,
+        )
     if onchip is not None:
         raise StepError(
             f"on-chip memory is bounded for one program at a time, and {graph.name} is a system"
         )
-    return _lowered(graph, bus or Bus(), depths or {}, fuse)
+    return _lowered(graph, bus or Bus(), depths or {}, fuse, sharing(loaders))
 
 
-def _lowered(system: SystemGraph, bus: Bus, depths: Mapping[str, int], fuse: bool) -> Design:
+def _lowered(
+    system: SystemGraph, bus: Bus, depths: Mapping[str, int], fuse: bool, loaders: str
+) -> Design:
     regions: dict[str, dict[str, Region]] = {}
     every: dict[str, Region] = {}
     for part, graph in system.parts.items():
@@ -81,6 +94,7 @@ def _lowered(system: SystemGraph, bus: Bus, depths: Mapping[str, int], fuse: boo
         ) -> Lowering:
             lanes = system.lanes[part]
             lowering = Lowering(plain, lanes, port, regions[part], stand_ins, stored)
+            lowering.loaders = loaders
             lowering.number_bits = bits
             for node in plain.nodes:
                 lowering.lower(node)
@@ -112,6 +126,8 @@ def _named(rows: Connected, part: str) -> Connected:
         params: Any = row.params
         if hasattr(params, "region"):
             params = replace(params, region=named(params.region))
+        if isinstance(params, Loader):
+            params = replace(params, regions=tuple(map(named, params.regions)))
         origin = named(row.origin) if row.origin else ""
         name, inputs, outputs = named(row.name), ends(row.inputs), ends(row.outputs)
         return replace(

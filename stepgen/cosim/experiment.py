@@ -16,6 +16,7 @@ from ..compile.budget import Budget
 from ..compile.system import lowered
 from ..emit.interface import StreamPort, interface
 from ..hw.design.counting import CHANNELS, counting
+from ..hw.design.sharing import USUAL
 from ..hw.design.table import Bus, Design
 from ..hw.units.axi.params import Axi
 from ..ir.arguments import take_fields
@@ -68,9 +69,7 @@ class Experiment:
         Contents of its input streams and tensors, by name.
     lanes : int or mapping of str to int
         Lanes of a beat, of all operators or by name, see `stepgen.ir.lanes`.
-    bus : Bus
-        The off-chip port.
-    depths, fuse, onchip : mapping of str to int, bool, float or Budget
+    bus, depths, fuse, onchip, loaders
         As for `stepgen.compile.lower.lower`.
     counters : str or bool
         Which channels are counted, see `stepgen.hw.design.counting`.
@@ -113,6 +112,7 @@ class Experiment:
     built: Design | None = None
     sdram: SdramTiming | None = None
     onchip: float | Budget | None = None
+    loaders: str = USUAL
     stops: bool = False
     counters: str | bool = CHANNELS
 
@@ -129,7 +129,7 @@ class Experiment:
         """The design table."""
         if self.built is not None:
             return self.built
-        names = ("lanes", "bus", "depths", "fuse", "onchip")
+        names = ("lanes", "bus", "depths", "fuse", "onchip", "loaders")
         design = lowered(self.graph, **{name: getattr(self, name) for name in names})
         return dataclasses.replace(design, counters=counting(self.counters))
 

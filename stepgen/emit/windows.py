@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from ..hw.design.table import Design
 from ..hw.units.load.params import Load
+from ..hw.units.loader.params import Loader
 from ..hw.units.random_store.params import RandomStore
 from ..hw.units.store.params import Store
 from ..ir.arguments import Address
@@ -86,7 +87,8 @@ def windows_of(design: Design, near: int = NEAR) -> tuple[Window, ...]:
     """
     word = design.bus.bytes
     spans: list[tuple[int, int]] = []
-    for _, load in design.rows_of(Load):
+    shared = [load for _, loader in design.rows_of(Loader) for load in loader.loads]
+    for load in [*(load for _, load in design.rows_of(Load)), *shared]:
         path = load.walk
         reached = [(0, path.length)]
         for extent, stride in zip(path.extents, path.strides, strict=True):

@@ -17,6 +17,7 @@ import numpy as np
 from ..cosim.case import Refusals
 from ..cosim.experiment import Experiment
 from ..cosim.simulators import Simulator
+from ..hw.design.sharing import USUAL
 from ..hw.design.table import Bus
 from ..ir import text
 from ..ir.arguments import shown
@@ -48,6 +49,8 @@ class Run:
         Depths asked for by channel; empty for the derived ones, with which nothing deadlocks.
     fuse : bool
         Whether units are fused.
+    loaders : str
+        Whether loads of weights share loaders, see `stepgen.hw.design.sharing`.
     onchip : float or None
         KiB of on-chip memory; None for no bound.
     memory : MemoryTiming
@@ -78,6 +81,7 @@ class Run:
     bus: Bus = field(default_factory=Bus)
     depths: Mapping[str, int] = field(default_factory=dict)
     fuse: bool = True
+    loaders: str = USUAL
     onchip: float | None = None
     memory: MemoryTiming = field(default_factory=MemoryTiming)
     stalls: Stalls = field(default_factory=Stalls)

@@ -13,6 +13,7 @@ import numpy as np
 from ..compile.budget import KIB
 from ..compile.cost import on_chip_bits
 from ..compile.needs import TooLarge
+from ..hw.design.sharing import LOADERS
 from ..hw.design.table import Design
 from ..ir.errors import StepError
 from ..ir.lanes import usual_lanes
@@ -189,8 +190,10 @@ def _steered(rng: np.random.Generator, pairs: Pairs, wanted: Wanted) -> list[str
 
 
 def circumstances(drawn: Case, rng: np.random.Generator) -> Case:
-    """The case with drawn depths, fused units or none, and what is `around` it."""
-    drawn = replace(_with_lanes(drawn, rng), fuse=bool(rng.random() < 0.6))
+    """The case with drawn depths, fused units and shared loaders or none, and what is `around`."""
+    drawn, number = _with_lanes(drawn, rng), rng.random()
+    loaders = LOADERS[int(10 * number % 1 < 0.5)]
+    drawn = replace(drawn, fuse=bool(number < 0.6), loaders=loaders)
     try:
         design = drawn.experiment().design
     except Exception:  # compare will say what is wrong

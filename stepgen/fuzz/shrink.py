@@ -75,6 +75,7 @@ def _circumstances(case: Case) -> Iterator[Case | None]:
         "refused": {},
         "junk": False,
         "fuse": False,
+        "loaders": "own",
         "onchip": None,
     }
     plain |= {"memory": MemoryTiming(), "bus": Bus()}

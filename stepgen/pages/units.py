@@ -7,7 +7,7 @@ from ..hw.units import load_all
 from ..report.resources import COLUMNS, measured
 from .docstrings import first, of, table
 
-_WITH_A_BUS = ("axi", "load", "memory", "random_store", "store")
+_WITH_A_BUS = ("axi", "load", "loader", "memory", "random_store", "store")
 _PORTS = ("sink", "source")
 
 

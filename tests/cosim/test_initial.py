@@ -14,6 +14,7 @@ from seeds import some_slow
 import stepgen as sg
 from stepgen.cosim.experiment import Experiment, simulate
 from stepgen.emit.elaborate import verilog
+from stepgen.hw.design.sharing import SHARED
 from stepgen.hw.units import load_all
 from stepgen.ir.memory_timing import MemoryTiming
 from stepgen.ir.stalls import MEMORY_CHANNELS, Stalls
@@ -27,7 +28,9 @@ def experiments(seed: int) -> list[Experiment]:
         ports = ("all_x", "all_sel", "all_pairs", "again_y", *MEMORY_CHANNELS)
         stalls = Stalls(stall_seed, dict.fromkeys(ports, 0.4))
         named = {f"all_{name}": value for name, value in every_unit_inputs(rng).items()}
-        made.append(Experiment(system(), named, memory=MemoryTiming(5), stalls=stalls))
+        made.append(
+            Experiment(system(), named, memory=MemoryTiming(5), stalls=stalls, loaders=SHARED)
+        )
     return made
 
 

@@ -21,6 +21,7 @@ from stepgen.emit.lint import control_file, waivers
 from stepgen.functions.elementwise import Tabulated
 from stepgen.fuzz.generators.plain import draw
 from stepgen.hw.design.counting import COUNTING
+from stepgen.hw.design.sharing import SHARED
 from stepgen.hw.design.table import Bus, Design
 from stepgen.hw.names import top_name
 from stepgen.ir.function import function_types
@@ -140,7 +141,7 @@ def designs() -> Iterator[tuple[str, Callable[[], Design]]]:
         yield name, built(shipped, name, lanes=2)
     for name in BUILT:
         yield name, built(shipped, name, lanes=2)
-    yield "every unit", built(every_unit)
+    yield "every unit", built(every_unit, loaders=SHARED)
     yield "only reads", built(only_reads)
     yield "dense", built(dense)
     yield "dense, wide bus", built(dense, lanes=2, bus=Bus(data_bits=256))

@@ -17,11 +17,13 @@ from seeds import some_slow
 
 from stepgen.compile.lower import lower
 from stepgen.hw.alone import alone
+from stepgen.hw.design.sharing import SHARED
 from stepgen.hw.design.table import Channel
 from stepgen.hw.units.axi.params import Axi
 from stepgen.hw.units.drop.params import Drop
 from stepgen.hw.units.link.params import Link
 from stepgen.hw.units.load.params import Load
+from stepgen.hw.units.loader.params import Loader
 from stepgen.hw.units.matmul.params import Matmul
 from stepgen.hw.units.memory.params import Memory
 from stepgen.hw.units.random_store.params import RandomStore
@@ -30,7 +32,7 @@ from stepgen.ir.errors import StepError
 from stepgen.pages import units
 
 PAGE = Path(__file__).parents[2] / "docs" / "hardware-library.md"
-BUS = (Axi, Load, Memory, RandomStore, Store)
+BUS = (Axi, Load, Loader, Memory, RandomStore, Store)
 
 
 def documented():
@@ -93,7 +95,7 @@ def test_the_design_of_the_page_multiplies(seed):
 
 def kinds():
     """A unit of each kind, with the channels of its ports, from a program that has all."""
-    table = lower(every_unit())
+    table = lower(every_unit(), loaders=SHARED)
     found = {
         unit.kind: (
             unit.params,

@@ -20,6 +20,7 @@ import stepgen as sg
 from stepgen.compile.lower import lower
 from stepgen.emit.interface import Interface, interface
 from stepgen.fuzz import draw
+from stepgen.hw.design.sharing import SHARED
 from stepgen.hw.design.table import Design
 from stepgen.program import inputs, routing, traces
 from stepgen.semantics import executor, streamfile
@@ -64,7 +65,7 @@ def test_numbers_of_every_unit() -> None:
     """Too large a number is refused before anything of that size is made."""
     tried: set[tuple[Any, ...]] = set()
     for design in (
-        lower(every_unit()),
+        lower(every_unit(), loaders=SHARED),
         *(draw.case(5, n)[0].experiment().design for n in range(8)),
     ):
         data = json.loads(design.to_json())

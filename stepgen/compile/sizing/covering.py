@@ -6,8 +6,12 @@ import math
 from collections.abc import Mapping
 
 from ...hw.design.pace import Extents, span
-from ...hw.design.table import Design
+from ...hw.design.table import LUTRAM, Design, memory_kind
 from ...hw.units.load.params import Load
+from ...hw.units.loader.params import Loader
+
+FEW = 32
+"""Words up to which a FIFO in LUT RAM takes less than one in block RAM, where it is to be large."""
 
 ON_CHIP = 6
 """Cycles from a slot that is free to a request on the bus, and from a word on it to the slot."""
@@ -18,7 +22,8 @@ def covering(design: Design, extents: Mapping[str, Extents]) -> dict[str, int]:
 
     A load asks for a burst once there is space for it, and the answer takes the memory's latency.
     Meanwhile words of other loads come; one that reads most of all needs more bursts under way.
-    How much each reads follows from the dims of what it sends.
+    How much each reads follows from the dims of what it sends. A loader asks for one burst while
+    another comes in, since no other load fills the time.
 
     Parameters
     ----------
@@ -31,22 +36,31 @@ def covering(design: Design, extents: Mapping[str, Extents]) -> dict[str, int]:
     dict of str to int
         The channels of words that must be deeper, with their depths.
     """
-    bus, loads = design.bus, [*design.rows_of(Load)]
-    bits = {unit.name: _bits(design, extents, unit.outputs["out"]) for unit, _ in loads}
+    bus, loads = design.bus, [*design.of_kind(Load), *design.of_kind(Loader)]
+    bits = {
+        unit.name: sum(_bits(design, extents, name) for name in unit.outputs.values())
+        for unit in loads
+    }
     endless = sum(map(math.isinf, bits.values()))
     total = sum(bits.values())
     depths = {}
-    for unit, _ in loads:
+    for unit in loads:
         own = bits[unit.name]
         share = math.isinf(own) / endless if endless else own / max(1, total)
         words = min(share * (bus.burst + bus.latency + ON_CHIP), own / bus.data_bits)
         depth = math.ceil(words / bus.burst) * bus.burst
+        if isinstance(unit.params, Loader):
+            depth += bus.burst
+            while depth > FEW and memory_kind(depth) == LUTRAM:
+                depth += bus.burst
         if depth > design.channel[unit.inputs["data"]].depth:
             depths[unit.inputs["data"]] = depth
     return depths
 
 
 def _bits(design: Design, extents: Mapping[str, Extents], name: str) -> float:
-    """Bits that a load sends in a run, at most."""
+    """Bits that a load sends in a run by a channel, at most; none by that of its requests."""
+    if name not in extents:
+        return 0
     channel = design.channel[name]
     return span(extents[name], 0, len(extents[name])) * channel.lanes * channel.bits

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from ....ir.wire import BARE, DONE, VALUE
-from ....timing.bursts import burst_length, first_word, make_burst
+from ....timing.bursts import first_word, make_burst
 from ....timing.design_layout import DesignLayout
+from ....timing.granting import build_grant
 from ....timing.kernel import (
     ANY,
     NEVER,
@@ -12,7 +13,6 @@ from ....timing.kernel import (
     Memory,
     acted,
     aux_of,
-    can_pass,
     head,
     kind_of,
     low_of,
@@ -23,7 +23,6 @@ from ....timing.kernel import (
     ready,
     record,
     room,
-    room_for,
     step,
     stop_of,
 )
@@ -38,7 +37,6 @@ WALK = record(
     "go", "gone", "bursts", "base", "length", "word", "burst", "first", "start", "address", "left",
     "loop_count", "loops",
 )  # fmt: skip
-GRANT = record("bursts", "req", "data", "asked", "longest")
 EMIT = record(
     "data", "out", "closes", "pass_level", "ref_level", "inside", "ended", "prompt", "owed",
     "placed", "packed", "known", "word", "full", "last", "realigns", "start", "at", "holds", "done",
@@ -145,21 +143,6 @@ def go_through(M: Memory, a: int, t: int) -> int:
         M[a + P.gone] = True
         if go != NO_CHANNEL:
             pop(M, go, t)
-    return acted(M, t)
-
-
-@step
-def grant(M: Memory, a: int, t: int) -> int:
-    P = GRANT
-    wait = can_pass(M, M[a + P.bursts], M[a + P.req], t)
-    if wait != READY:
-        return wait
-    words = M[a + P.asked] + M[a + P.longest]
-    wait = room_for(M, M[a + P.data], words, t - 1)  # credits return one cycle late
-    if wait != READY:
-        return max(wait, t + 1) if wait > 0 else wait
-    M[a + P.asked] += burst_length(head(M, M[a + P.bursts]))
-    push(M, M[a + P.req], t, pop(M, M[a + P.bursts], t))
     return acted(M, t)
 
 
@@ -273,7 +256,7 @@ def build(unit: Unit, params: Load, layout: DesignLayout) -> None:
     design = layout.design
     bus, depth = design.bus, design.channel[unit.inputs["data"]].depth
     data = layout.channel(unit.inputs["data"])
-    out, req = (layout.channel(unit.outputs[port]) for port in ("out", "req"))
+    out = layout.channel(unit.outputs["out"])
     queue = params.bursts(bus)
     bursts = layout.internal(f"{unit.name}.bursts", queue.depth, queue.latency)
     closes = NO_CHANNEL
@@ -281,15 +264,7 @@ def build(unit: Unit, params: Load, layout: DesignLayout) -> None:
         queue = params.closes(unit, design)
         closes = layout.internal(f"{unit.name}.closes", queue.depth, queue.latency)
     (build_seek if params.tiles else build_walk)(unit, params, layout, bursts, closes)
-    longest = params.longest_burst(bus, depth)
-    layout.actor(
-        unit.name,
-        "grant",
-        grant,
-        packed(GRANT, bursts=bursts, req=req, data=data, asked=0, longest=longest),
-        reads=[bursts],
-        writes=[req, data],
-    )
+    build_grant(unit, layout, bursts, params.longest_burst(bus, depth))
 
     gear, levels, walk = params.gear, params.levels, params.walk
     word = params.word_parts(bus)

@@ -7,6 +7,7 @@ from amaranth.lib.wiring import In, Out
 from ....ir.wire import BARE, VALUE
 from ...emitting import Emit
 from ...fifo import Fifo
+from ...granting import Grant
 from ...look_up import LookUp, Seek, out_of_range
 from ...occupancy import Occupancy
 from ...primitives import counter
@@ -69,7 +70,7 @@ class LoadCore(UnitCore):
     def elaborate(self, platform):
         m = Module()
         params, bus = self.params, self.design.bus
-        data, out, req = self.data, self.out, self.req
+        data, out = self.data, self.out
 
         m.submodules.bursts = bursts = Fifo(params.bursts(bus))
         m.submodules.emit = emit = Emit(self.unit, self.design)
@@ -88,22 +89,13 @@ class LoadCore(UnitCore):
             with m.Elif(steps.gone):
                 m.d.sync += gone.eq(1)
 
-        # credits beyond those for the longest burst: the sign bit decides
         depth = self.channels["data"].depth
         longest = params.longest_burst(bus, depth)
-        spare = Signal(range(-longest, depth - longest + 1), init=depth - longest)
-        length = bursts.r.payload[:LENGTH_BITS]
-        grant, returned = Signal(), Signal()
-        m.d.comb += [
-            grant.eq(bursts.r.valid & req.ready & (spare >= 0)),
-            bursts.r.ready.eq(grant),
-            req.valid.eq(grant),
-            req.payload.eq(bursts.r.payload),
-        ]
-        m.d.sync += [
-            returned.eq(data.valid & data.ready),
-            spare.eq(spare - Mux(grant, length + 1, 0) + returned),
-        ]
+        grant = Grant(params.bursts(bus), self.channels["req"], depth, longest)
+        m.submodules.grant = grant
+        wiring.connect(m, bursts.r, grant.bursts)
+        wiring.connect(m, grant.req, wiring.flipped(self.req))
+        m.d.comb += grant.taken.eq(data.valid & data.ready)
         return m
 
     def _walk(self, m, bursts):

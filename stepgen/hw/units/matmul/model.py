@@ -52,6 +52,7 @@ T = record("x", "rows")
 # `sums_up`: whether the row's last takes as long, for the next tile
 # `rows`: of the sums of an empty group, where a group becomes one tile; else 0
 # `sent`: beats of the sums of an empty group
+# `free`: where tiles that are used up are told, or -1
 C = record(
     "x",
     "tiles",
@@ -67,6 +68,7 @@ C = record(
     "k_slice",
     "n_slice",
     "sent",
+    "free",
 )
 SLICES = 2
 """Slices of x that are taken and not yet done."""
@@ -137,6 +139,8 @@ def release(M: Memory, a: int, t: int) -> None:
         pop(M, M[a + C.starts], t)
     if M[a + C.used] >= 0 and kind_of(beat) == VALUE:
         pop(M, M[a + C.used], t)
+    if M[a + C.free] >= 0:
+        push(M, M[a + C.free], t, 0)  # whoever sends tiles knows that there is room
 
 
 @helper
@@ -149,7 +153,7 @@ def nothing(M: Memory, a: int, t: int, stop: int) -> int:
     M[a + C.sent] = 0 if ends else sent + 1
     if ends:
         pop(M, M[a + C.x], t)
-        pop(M, M[a + C.tiles], t)
+        release(M, a, t)
     return acted(M, t)
 
 
@@ -289,6 +293,7 @@ def build(unit: Unit, params: Matmul, layout: DesignLayout) -> None:
         k_slice=0,
         n_slice=0,
         sent=0,
+        free=layout.channel(unit.outputs["free"]) if params.credits else -1,
     )
     reads = [slices, tiles, *of_used, *others]
     layout.actor(unit.name, "compute", compute, own, reads=reads, writes=[y])

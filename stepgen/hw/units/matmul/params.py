@@ -17,6 +17,7 @@ from ...design.pace import Extents, Paces, Part, Queue
 from ...design.params import UnitParams
 from ...design.ram import Ram
 from ...design.table import Channel, Design, Unit
+from ..axi.params import words
 
 __all__ = ["COMPLETE", "MULTIPLIED", "SPREAD", "Matmul"]
 
@@ -67,6 +68,9 @@ class Matmul(UnitParams):
     buffers : int
         Tiles of ``w`` that there is memory for, 1 or 2; with 2, one is loaded while another is
         used.
+    credits : bool
+        Whether a beat at ``free`` tells that a tile of ``w``, or what came in place of one, has
+        been used up.
     """
 
     k: int
@@ -82,16 +86,21 @@ class Matmul(UnitParams):
     transposed: bool = False
     buffers: int = COMPLETE
     dynamic: str = ""
+    credits: bool = False
 
     kind: ClassVar = "matmul"
     weights: ClassVar = "w"
     main: ClassVar = "compute"
-    outputs: ClassVar = ("y",)
 
     @property
     def inputs(self) -> tuple[str, ...]:
         """The factors, and where sums start."""
         return ("x", "w", "b") if self.bias else ("x", "w")
+
+    @property
+    def outputs(self) -> tuple[str, ...]:
+        """The products, and what is told of used tiles."""
+        return ("y", "free") if self.credits else ("y",)
 
     @property
     def summing(self) -> Summing:
@@ -186,7 +195,8 @@ class Matmul(UnitParams):
         wide, levels = self.summing.to.bits, rank - self.folds
         y = Format(lanes + of_y, wide, levels, self.delay(lanes))
         rows = {"b": Format(lanes, wide, rank)} if self.bias else {}
-        return misfit(unit, design, x=x, w=w, **rows, y=y)
+        free = {"free": words(1)} if self.credits else {}
+        return misfit(unit, design, x=x, w=w, **rows, y=y, **free)
 
     def delay(self, lanes: int) -> int:
         """Cycles from a step to its sums: distribute, read weights, multiply and add."""

@@ -205,6 +205,8 @@ class MatmulCore(UnitCore):
             frees.eq(fire & ends & has_tile),
             y.valid.eq(fire & sends),
         ]
+        if params.credits:
+            m.d.comb += [self.free.valid.eq(fire & ends), self.free.payload.eq(0)]
         row, following = Signal.like(address), address + 1
         if params.any_n:  # a slice of K has room for the most of N
             following = Mux(last_n, row + n_slices, address + 1)
