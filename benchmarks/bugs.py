@@ -135,8 +135,8 @@ def find(bugs: list[Bug], path: Path) -> None:
     compare_all(drawn[0], rtl=False)  # what this compiles is no time of any bug
     results = {}
     for bug in bugs:
-        _, told = forked(partial(_first, bug, drawn))
-        with os.fdopen(told) as file:
+        _, pipe = forked(partial(_first, bug, drawn))
+        with os.fdopen(pipe) as file:
             results[bug.name] = json.loads(file.read())
         print(bug.name, results[bug.name], flush=True)
         path.write_text(json.dumps(results))

@@ -69,8 +69,8 @@ def measure() -> list[Table]:
     _write(data)
     for (program, lanes), used in whole.items():
         found = estimate(design_of(program, lanes)).total
-        told = {f"{what}_estimated": count for what, count in found.items()}
-        data["designs"].append({"program": program, "lanes": lanes, **used, **told})
+        estimated = {f"{what}_estimated": count for what, count in found.items()}
+        data["designs"].append({"program": program, "lanes": lanes, **used, **estimated})
     _write(data | {"errors": _errors(rows, data["designs"])})
     return tables()
 

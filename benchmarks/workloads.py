@@ -101,8 +101,8 @@ def measure() -> Table:
 
 
 def _row(workload: Workload) -> tuple[object, ...]:
-    told = ", ".join((workload.program, *(f"{k} {v}" for k, v in workload.sizes.items())))
-    print(f"  {told}", flush=True)
+    title = ", ".join((workload.program, *(f"{k} {v}" for k, v in workload.sizes.items())))
+    print(f"  {title}", flush=True)
     program = load(workload.program, {k: str(v) for k, v in workload.sizes.items()})
     run = Experiment(program.graph, program.inputs, lanes=LANES, bus=BUS).prediction
     found = uses(run)
@@ -110,7 +110,7 @@ def _row(workload: Workload) -> tuple[object, ...]:
     bound = max(found, key=lambda use: use.work)
     before, after = bound.first, run.cycles - 1 - bound.last
     return (
-        told,
+        title,
         *(f"{count:,}" for count in (run.cycles, *most.values())),
         f"{run.cycles / bound.work:.3f}",
         bound.name,

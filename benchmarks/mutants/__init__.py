@@ -119,12 +119,12 @@ def tables(found: list[Tried]) -> list[Table]:
         [*rows, _row("all", found)],
     )
     rest = [one for one in found if not one.by or one.by in (NO_CIRCUIT, SAME)]
-    told = sorted((_reason(one), one.key) for one in rest)
+    reasons = sorted((_reason(one), one.key) for one in rest)
     listed = Table(
         "g2. Mutants that nothing finds",
         "Each with the reason why there is nothing to find, or as one that survives.",
         ("reason", "mutant"),
-        [(reason, f"`{key.replace('|', '¦')}`") for reason, key in told],
+        [(reason, f"`{key.replace('|', '¦')}`") for reason, key in reasons],
     )
     return [counts, listed]
 

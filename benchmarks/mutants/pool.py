@@ -67,7 +67,7 @@ class Program:
     @cached_property
     def predicted(self) -> dict[str, Any]:
         """The prediction as it should be."""
-        return told(self.experiment)
+        return results_of(self.experiment)
 
     def is_mispredicted(self) -> str:
         """What the fuzzer says of a broken cycle model; empty where it finds nothing.
@@ -77,7 +77,7 @@ class Program:
         """
         again = self.case.experiment(built=self.experiment.design, max_cycles=CYCLES)
         try:
-            now = told(again)
+            now = results_of(again)
         except Deadlock as deadlock:
             return "" if self.case.depths else str(deadlock).splitlines()[0]
         except StepError:
@@ -100,7 +100,7 @@ class Program:
         return next((str(v.outcome.faults[0]) for v in done if not v.good), "")
 
 
-def told(experiment: Experiment) -> dict[str, Any]:
+def results_of(experiment: Experiment) -> dict[str, Any]:
     """What a prediction says, comparable."""
     prediction = experiment.prediction
     idle = prompt(experiment.design)

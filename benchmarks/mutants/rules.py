@@ -169,8 +169,8 @@ def _module(tree: ast.AST) -> Iterator[Change]:
 
 def _changes(node: ast.AST) -> Iterator[Change]:
     """What can be changed in a statement or an expression."""
-    told = isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
-    if told or isinstance(node, ast.Raise | ast.Assert | ast.JoinedStr | ast.arguments):
+    is_text = isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+    if is_text or isinstance(node, ast.Raise | ast.Assert | ast.JoinedStr | ast.arguments):
         return
     for rule in RULES:
         yield from rule(node)

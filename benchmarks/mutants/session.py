@@ -226,8 +226,8 @@ class Session:
                 return {"failed": bool(self.failed)}
 
             pid, fd = forked(alone)
-            with os.fdopen(fd) as told:
-                text = told.read()
+            with os.fdopen(fd) as pipe:
+                text = pipe.read()
             os.waitpid(pid, 0)
             self.right[name] = bool(text) and not json.loads(text)["failed"]
         return self.right[name]
@@ -314,8 +314,8 @@ class Session:
             else:
                 says = program.is_miscomputed()
             if says:
-                told = f"program {program.number}: {says}"[:200]
-                return {"by": FUZZER, "what": told, "programs": count, "same": same}
+                message = f"program {program.number}: {says}"[:200]
+                return {"by": FUZZER, "what": message, "programs": count, "same": same}
         return {"programs": count, "same": same}
 
 

@@ -7,7 +7,7 @@
 // to its end, 3 when one did not.
 //
 // STEPGEN_DONE is the kind of the beat that ends a stream, in STEPGEN_KIND_MASK; the compiler is
-// told both.
+// given both.
 //
 // A design must not use payloads that are not valid: those of idle streams and buses are drawn anew
 // in every cycle, from +verilator+seed+N.

@@ -1,7 +1,7 @@
 // An SDR SDRAM of four banks that checks what a controller does: order and distances of commands.
 //
 // It takes commands at the falling edge of `clk`, as a chip does whose clock is shifted by half a
-// cycle. A violation is told on standard error and ends the simulation.
+// cycle. A violation is reported on standard error and ends the simulation.
 
 module sdram #(
     parameter int DATA_BITS = 16,

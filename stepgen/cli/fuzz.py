@@ -48,8 +48,8 @@ MOST_REFUSALS = 12
 @click.option(
     "--simulator",
     type=click.Choice(SIMULATORS),
-    help="Of the Verilog: verilator, or icarus, which has four states, finds an X where none may "
-    "be, and is slower. Kept cases name theirs.",
+    help="Of the Verilog: verilator, or icarus, which has four states, finds an X in the wrong "
+    "place, and is slower. Kept cases name theirs.",
 )
 @click.option("--no-rtl", is_flag=True, help="Compare reference and timing alone, without RTL.")
 @click.option(

@@ -68,7 +68,7 @@ BEHIND = {
     ("merge", "beat = head(M, x)"): (
         "the circuit raises error: no input ends where a selector of a valid program names it"
     ),
-    ("tells", ""): (
+    ("flag_sent", ""): (
         "a program's reshape has flags, read or not: only designs of one's own have one without"
     ),
 }

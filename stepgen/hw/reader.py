@@ -60,7 +60,7 @@ class Reader:
         start_low = start.payload.data[: len(start.payload.stop)]
         by = levels + above
 
-        # What there is to do: `some` word of a chunk, `own` beat that is none, `drops` one unread
+        # What there is to do: `some` word of a chunk, `own` beat (not a chunk), `drops` one unread
         some, own, drops, final = (Signal(name=n) for n in ("some", "own", "drops", "final"))
         kind, stop, low = (Signal.like(f) for f in (y.payload.kind, y.payload.stop, y.payload.stop))
         pops_ref = Signal()

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 
 Parts = Literal["typed", "rows", "cols", "tiles", "range", "first", "last", "bits"]
 """Pieces of an element: as the type rule says; the rows or columns of a tile; the addresses of as
-many tiles as the parameter ``count`` for a number; for a range its addresses, or selectors that
-tell its first or last one; a selector for each bit of one. Pieces by columns have as many as the
+many tiles as the parameter ``count`` for a number; for a range its addresses, or selectors of
+its first or last one; a selector for each bit of one. Pieces by columns have as many as the
 parameter ``c``, or one."""
 
 

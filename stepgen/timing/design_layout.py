@@ -127,7 +127,7 @@ class DesignLayout(Layout):
         """Address of a channel of the design."""
         return self._channels[name]
 
-    def tells(
+    def reports(
         self, actor: int, unit: Unit, say: Callable[[int], str] | None = None, *, cause: int = 0
     ) -> None:
         """Register the message of an actor's fault.

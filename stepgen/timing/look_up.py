@@ -84,5 +84,5 @@ def build_look_up(unit: Unit, by: ByAddress, layout: DesignLayout, ref: int, clo
         word=by.word,
     )
     actor = layout.actor(unit.name, "look up", look_up, own, reads=[ref], writes=[starts, closes])
-    layout.tells(actor, unit, cause=OUT_OF_RANGE)
+    layout.reports(actor, unit, cause=OUT_OF_RANGE)
     return starts

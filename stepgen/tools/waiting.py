@@ -54,7 +54,7 @@ def progress(*, quiet: bool = False) -> Iterator[Progress]:
         cell = _Cell()
         try:
             with watched(cell):
-                yield cell.tell
+                yield cell.update
         finally:
             cell.close()
         return
@@ -63,7 +63,7 @@ def progress(*, quiet: bool = False) -> Iterator[Progress]:
     if quiet or in_cell or not console.is_terminal:
         lines = _Lines(quiet)
         with watched(lines):
-            yield lines.tell
+            yield lines.update
         return
     columns = (
         TextColumn("{task.description}"),
@@ -74,7 +74,7 @@ def progress(*, quiet: bool = False) -> Iterator[Progress]:
     with Shown(*columns, console=console, transient=True) as shown:
         bar = _Bar(shown)
         with watched(bar):
-            yield bar.tell
+            yield bar.update
 
 
 def _in_notebook() -> bool:
@@ -91,7 +91,7 @@ class _Cell(Watcher):
         self.what = "starting"
         self.next = now() + FIRST
 
-    def tell(self, what: str, share: float) -> None:
+    def update(self, what: str, share: float) -> None:
         """See `Progress`."""
         self.what = what
         self._show(f"{what}, {share:.0%}")
@@ -130,7 +130,7 @@ class _Lines(Watcher):
         self.compiling = False
         self._begin()
 
-    def tell(self, what: str, share: float) -> None:
+    def update(self, what: str, share: float) -> None:
         """See `Progress`."""
         step = what.partition(" (")[0]
         if step != self.step:
@@ -175,7 +175,7 @@ class _Bar(Watcher):
         self.what = "starting"
         self.compiling = False
 
-    def tell(self, what: str, share: float) -> None:
+    def update(self, what: str, share: float) -> None:
         """See `Progress`."""
         self.what = what
         self.shown.update(self.task, description=what, completed=share)

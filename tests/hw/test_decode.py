@@ -91,7 +91,7 @@ def test_an_address_of_no_consumer_ends_the_run() -> None:
         (AsScalar("f32"), "as_scalar dut: it takes flags or integers, not f32"),
         (AsScalar("int8"), "as_scalar dut: x must have tiles"),
         (Decode(0), "decode dut: a selector must have at least 1 bit, not 0"),
-        (Decode(9), "decode dut: 3 bits don't tell 9 consumers"),
+        (Decode(9), "decode dut: 3 bits can't number 9 consumers"),
         (Decode(3), "decode dut: y must be of rank 0 with 3 lanes of 1 bit, not"),
     ],
 )

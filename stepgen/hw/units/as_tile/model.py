@@ -74,7 +74,7 @@ def build(unit: Unit, params: AsTile, layout: DesignLayout) -> None:
         slice=0,
     )
     actor = layout.actor(unit.name, "convert", convert, own, reads=[x], writes=[y])
-    layout.tells(
+    layout.reports(
         actor,
         unit,
         lambda number: f"{unit.name} gets the number {number}, and takes numbers below {limit}",

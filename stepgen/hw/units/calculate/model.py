@@ -85,7 +85,7 @@ def build(unit: Unit, params: Calculate, layout: DesignLayout) -> None:
         x=x,
     )
     actor = layout.actor(unit.name, "calculate", calculate, own, reads=x, writes=[y])
-    layout.tells(
+    layout.reports(
         actor,
         unit,
         lambda number: (

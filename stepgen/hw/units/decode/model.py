@@ -57,7 +57,7 @@ def build(unit: Unit, params: Decode, layout: DesignLayout) -> None:
     first = layout.reserve([*spare, 1, *spare]) + len(spare)
     own = packed(P, x=x, y=y, bits=params.bits, first=first)
     actor = layout.actor(unit.name, "decode", decode, own, reads=[x], writes=[y])
-    layout.tells(
+    layout.reports(
         actor,
         unit,
         lambda number: f"{unit.name} gets the address {number}, and has {params.bits} consumers",

@@ -40,6 +40,6 @@ class Decode(UnitParams):
         if x.rank is None:
             return "x needs a channel with structure, not a raw one"
         if self.bits > number_limit(max(1, x.bits)):
-            return f"{x.bits} bits don't tell {self.bits} consumers"
+            return f"{x.bits} bits can't number {self.bits} consumers"
         given = Format(1, max(1, x.bits), x.rank)
         return misfit(unit, design, x=given, y=Format(self.bits, 1, x.rank))

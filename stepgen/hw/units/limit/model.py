@@ -79,4 +79,4 @@ def build(unit: Unit, params: Limit, layout: DesignLayout) -> None:
         state=PASSES,
     )
     actor = layout.actor(unit.name, "pass", count, own, reads=[x], writes=[y])
-    layout.tells(actor, unit, cause=TOO_LARGE)
+    layout.reports(actor, unit, cause=TOO_LARGE)

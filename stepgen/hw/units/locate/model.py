@@ -74,4 +74,4 @@ def build(unit: Unit, params: Locate, layout: DesignLayout) -> None:
         next=layout.decided(unit) if params.decides else 0,
     )
     actor = layout.actor(unit.name, "locate", locate, own, reads=[x], writes=[y])
-    layout.tells(actor, unit)
+    layout.reports(actor, unit)

@@ -58,7 +58,7 @@ def build(unit: Unit, params: Mask, layout: DesignLayout) -> None:
     limit = number_limit(bits) if params.positions else 0
     own = packed(P, y=y, limit=limit, operands=len(x), x=x)
     actor = layout.actor(unit.name, "mask", mask, own, reads=x, writes=[y])
-    layout.tells(
+    layout.reports(
         actor,
         unit,
         lambda number: f"{unit.name} gets the position {number}, and takes positions below {limit}",

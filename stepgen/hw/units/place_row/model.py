@@ -69,7 +69,7 @@ def build(unit: Unit, params: PlaceRow, layout: DesignLayout) -> None:
     y = layout.channel(unit.outputs["y"])
     own = packed(P, x=x, row=row, at=at, y=y, number=0, over=0)
     actor = layout.actor(unit.name, "place", place, own, reads=[x, row, at], writes=[y])
-    layout.tells(
+    layout.reports(
         actor,
         unit,
         lambda number: f"{unit.name} is to replace row {number} of a tile with fewer rows",

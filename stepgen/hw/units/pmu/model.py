@@ -285,7 +285,7 @@ def build(unit: Unit, params: Pmu, layout: DesignLayout) -> None:
     writes += [opened] if opened else []
     actor = layout.actor(name, "store", store, own, reads=reads, writes=writes)
     if params.most:
-        layout.tells(actor, unit, cause=TOO_LARGE)
+        layout.reports(actor, unit, cause=TOO_LARGE)
 
     readers: list[list[int]] = []
     reads, writes = [], []

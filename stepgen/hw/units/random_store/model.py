@@ -117,7 +117,7 @@ def settle(M: Memory, a: int, t: int) -> int:
 
 
 @step
-def tell(M: Memory, a: int, t: int) -> int:
+def send_flag(M: Memory, a: int, t: int) -> int:
     P = TELL
     closes = M[a + P.closes]
     wait = ready(M, closes, t)
@@ -181,4 +181,4 @@ def build(unit: Unit, params: RandomStore, layout: DesignLayout) -> None:
     layout.actor(unit.name, "settle", settle, own, reads=[bursts, ack], writes=[written])
     own = packed(TELL, closes=closes, written=written, y=y)
     reads = [closes, written]
-    layout.actor(unit.name, "tell", tell, own, reads=reads, writes=[y], finishes=True)
+    layout.actor(unit.name, "tell", send_flag, own, reads=reads, writes=[y], finishes=True)

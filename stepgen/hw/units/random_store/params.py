@@ -148,7 +148,7 @@ class RandomStore(UnitParams):
         if region is None:
             return f"no tensor {self.region} lies off chip"
         if self.addresses != (x.element == address.name):
-            return f"rows of addresses are told as such, but x has elements of {x.element}"
+            return f"addresses={self.addresses} does not fit x, which has elements of {x.element}"
         if x.rank is None or x.rank < self.tile_levels:
             return "x must have tiles"
         beat = x.lanes * stored_bits(x)

@@ -47,7 +47,7 @@ NONE = 0
 
 
 @helper
-def tells(M: Memory, a: int, closes: bool) -> bool:
+def flag_sent(M: Memory, a: int, closes: bool) -> bool:
     """Whether the flag of an element is sent with this beat, which `closes` the element or not."""
     if M[a + P.padding] == NONE:
         return False
@@ -67,7 +67,7 @@ def fill(M: Memory, a: int, t: int) -> int:
     level, rows = M[a + P.level], M[a + P.rows]
     row_ends = M[a + P.piece] == M[a + P.slices] - 1
     closes = row_ends and M[a + P.row] >= rows - 1
-    flagged = tells(M, a, closes)
+    flagged = flag_sent(M, a, closes)
     wait = room_for_both(M, a, flagged, t)
     if wait != READY:
         return wait
@@ -112,7 +112,7 @@ def count(M: Memory, a: int, t: int) -> int:
     elif group:
         flagged = padding != NONE and not M[a + P.prompt]
     else:
-        flagged = tells(M, a, closes)
+        flagged = flag_sent(M, a, closes)
     wait = room_for_both(M, a, flagged, t)
     if wait != READY:
         return wait

@@ -87,7 +87,7 @@ def build(unit: Unit, params: Span, layout: DesignLayout) -> None:
         bits=[0, 1, 0],
     )
     actor = layout.actor(unit.name, "go through", go_through, own, reads=[x], writes=[y])
-    layout.tells(
+    layout.reports(
         actor,
         unit,
         lambda length: (

@@ -95,7 +95,7 @@ def build(unit: Unit, params: TileAddresses, layout: DesignLayout) -> None:
         number=0,
     )
     actor = layout.actor(unit.name, "go through", go_through, own, reads=[x], writes=[y])
-    layout.tells(
+    layout.reports(
         actor,
         unit,
         lambda count: (
