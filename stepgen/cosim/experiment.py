@@ -398,10 +398,12 @@ def simulate(
     seen = window(waveform_cycles, waveform_units, design)
     progress("predicting", 0.0)
     cases = [e.case(judge=driver == "judge", four_state=four_state) for e in experiments]
-    if seen.first >= (limit := cases[0].limit):
+    ends = [cases[0].limit] if driver == "judge" or cases[0].stops else []
+    last = max(ends or (e.prediction.cycles for e in experiments))
+    if seen.first >= last:
         raise StepError(
             f"a waveform from cycle {seen.first:,} on has nothing: {design.name} ends in cycle "
-            f"{limit:,} at the latest"
+            f"{last:,}" + " at the latest" * bool(ends)
         )
     if simulation is None:
         simulation = built(

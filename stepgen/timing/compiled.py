@@ -221,29 +221,35 @@ def allow_first_class_functions() -> None:
 @cache
 def _folder() -> Path:
     """The folder of the compiled code of this version of the sources."""
-    own = os.environ.get("NUMBA_CACHE_DIR")
-    if own:
-        parent = Path(own)
-    elif os.access(ROOT / "timing", os.W_OK):
-        parent = ROOT / "timing" / "__pycache__"
-    else:
-        parent = platformdirs.user_cache_path("stepgen", appauthor=False) / "compiled"
     sources = [*ROOT.glob("timing/**/*.py"), ROOT / "ir/stalls.py", ROOT / "ir/wire.py"]
     sources += [path for name in ("model", "params") for path in ROOT.glob(f"hw/units/*/{name}.py")]
     texts = (path.read_bytes() for path in sorted(sources))
-    state = hashlib.sha256(b"\0".join(texts)).hexdigest()[:16]
-    folder = parent / f"compiled-{state}"
+    # Numba files code by the path of its source, too.
+    state = hashlib.sha256(b"\0".join([bytes(ROOT), *texts])).hexdigest()[:16]
+    folder = _parent(f"compiled-{state}") / f"compiled-{state}"
     try:
         if not folder.is_dir():
             folder.mkdir(parents=True, exist_ok=True)
-            _drop_old(parent)
-        os.utime(folder)
+            _drop_old(folder.parent)
+        with contextlib.suppress(PermissionError):  # of another user, who has compiled it
+            os.utime(folder)
     except OSError:  # no cache can be kept, so it lasts as long as this process
         parent = Path(tempfile.mkdtemp(prefix="stepgen-"))
         atexit.register(shutil.rmtree, parent, ignore_errors=True)
         folder = parent / folder.name
         folder.mkdir()
     return folder
+
+
+def _parent(name: str) -> Path:
+    """Where compiled code lies: beside the sources, if it can, as that of an image does."""
+    own = os.environ.get("NUMBA_CACHE_DIR")
+    beside = ROOT / "timing" / "__pycache__"
+    if own:
+        return Path(own)
+    if os.access(ROOT / "timing", os.W_OK) or (beside / name / "made").is_file():
+        return beside
+    return platformdirs.user_cache_path("stepgen", appauthor=False) / "compiled"
 
 
 def _drop_old(parent: Path) -> None:
