@@ -133,7 +133,7 @@ def test_what_registers_hold_before_the_reset_is_no_run(tested, seed) -> None:
     """They are drawn from the seed, `running` high in every other one."""
     _, folder = tested
     one = experiment(seed)
-    for first, cycles in ((0, None), (4, "4:9"), (0, "900:901")):
+    for first, cycles in ((0, None), (4, "4:9")):
         path = folder / f"{seed}.fst"
         one.test(
             folder / str(seed), driver="cpp", opt=LEAST_BUILD, waveform=path, waveform_cycles=cycles
@@ -145,13 +145,13 @@ def test_what_registers_hold_before_the_reset_is_no_run(tested, seed) -> None:
 
 def test_cycles_behind_every_end_are_refused(tested) -> None:
     one, folder = tested
-    with pytest.raises(sg.StepError, match=r"from cycle 90,000 on has nothing: gate ends in cycle"):
+    with pytest.raises(sg.StepError, match=r"from cycle 900 on has nothing: gate ends in cycle"):
         one.test(
             folder / "far",
             driver="cpp",
             opt=LEAST_BUILD,
             waveform=folder / "far.fst",
-            waveform_cycles="90000:90001",
+            waveform_cycles="900:901",
         )
 
 
