@@ -1,4 +1,4 @@
-"""What a token tells of accesses: no more than its circuit waits for before its first beat."""
+"""Accesses that a token orders: no more than its circuit waits for before its first beat."""
 
 from __future__ import annotations
 
