@@ -99,7 +99,7 @@ class Matmul(UnitParams):
 
     @property
     def outputs(self) -> tuple[str, ...]:
-        """The products, and what is told of used tiles."""
+        """The products, and a signal for each used tile."""
         return ("y", "free") if self.credits else ("y",)
 
     @property
