@@ -145,7 +145,7 @@ def test_what_registers_hold_before_the_reset_is_no_run(tested, seed) -> None:
 
 def test_cycles_behind_every_end_are_refused(tested) -> None:
     one, folder = tested
-    with pytest.raises(sg.StepError, match=r"from cycle 900 on has nothing: gate ends in cycle"):
+    with pytest.raises(sg.StepError, match=r"from cycle 900 on has nothing: gate ends by cycle"):
         one.test(
             folder / "far",
             driver="cpp",
