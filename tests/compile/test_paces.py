@@ -20,7 +20,7 @@ from stepgen.timing.design_layout import DesignLayout
 from stepgen.timing.stepping import interpreted
 
 SEEDS, MOST_SEEDS, ENOUGH = 2, 8, 10
-WITHOUT_PACE = {"source", "sink", "discard", "store", "memory", "axi", "eager_merge"}
+WITHOUT_PACE = {"source", "sink", "discard", "store", "memory", "axi", "eager_merge", "loader"}
 """Kinds that no stream passes through, or in an order that time decides."""
 
 

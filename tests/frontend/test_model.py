@@ -156,8 +156,9 @@ def test_every_kind_is_in_some_test() -> None:
     for experts in (0, 3):
         model = integers(decoder(Sizes(experts=experts)))
         used |= {placed.op.kind.name for placed in model.placed}
-    narrow = quantize(decoder(Sizes(experts=3)), scheme="w8")
-    used |= {placed.op.kind.name for placed in narrow.placed}
+    for scales in ("columns", "powers"):
+        narrow = quantize(decoder(Sizes(experts=3)), scheme="w8", scales=scales)
+        used |= {placed.op.kind.name for placed in narrow.placed}
     assert used == kinds().keys()
 
 
