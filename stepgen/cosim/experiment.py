@@ -398,9 +398,7 @@ def simulate(
     seen = window(waveform_cycles, waveform_units, design)
     progress("predicting", 0.0)
     cases = [e.case(judge=driver == "judge", four_state=four_state) for e in experiments]
-    unknown = driver == "judge" or cases[0].stops
-    last = cases[0].limit if unknown else max(e.prediction.cycles for e in experiments)
-    if seen.first >= last:
+    if seen.first >= (last := max(case.cycles or case.limit for case in cases)):
         nothing = f"a waveform from cycle {seen.first:,} on has nothing"
         raise StepError(f"{nothing}: {design.name} ends by cycle {last:,}")
     if simulation is None:

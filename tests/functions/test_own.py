@@ -275,7 +275,9 @@ def test_parameters_need_a_dataclass() -> None:
         def compute(self, at: Setting, x: Any) -> Any:
             return x
 
-    with pytest.raises(sg.StepError, match="has the parameters depth, but its class Sculpt is no "):
+    with pytest.raises(
+        sg.StepError, match="parameters depth, but its class Sculpt is not a dataclass"
+    ):
         sg.fn.sculpt()
 
 
