@@ -88,6 +88,7 @@ DOORS: dict[Callable[..., Any], Callable[[SimpleNamespace], dict[str, Any]]] = {
     lower: lambda w: {
         "graph": w.dynamic,
         "lanes": 4,
+        "loaders": "shared",
         "bus": Bus(),
         "depths": {},
         "fuse": True,
@@ -151,6 +152,7 @@ DOORS: dict[Callable[..., Any], Callable[[SimpleNamespace], dict[str, Any]]] = {
         "graph": w.dynamic,
         "inputs": w.given,
         "lanes": 4,
+        "loaders": "shared",
         "bus": Bus(),
         "depths": {},
         "fuse": True,
