@@ -259,7 +259,7 @@ class _Fetch(wiring.Component):
             m.d.sync += [busy.eq(~last), address.eq(address + length)]
         length_code = Signal(LENGTH_BITS)
         m.d.comb += [
-            length_code.eq(length - 1),
+            length_code.eq((length - 1)[: (burst - 1).bit_length()]),  # not its sign
             self.bursts.valid.eq(fire),
             self.bursts.payload.eq(Cat(length_code, (self.base + address)[: len(self.base)])),
         ]
