@@ -114,4 +114,4 @@ def test_multipliers_are_divided_by_work() -> None:
 @pytest.mark.parametrize("name", ["llama", "gpt2"])
 def test_circuits(name: str) -> None:
     """A token of a model, by the reference, the cycle model and the circuit."""
-    assert sg.test(getattr(models, name)(), settings={"cache": 32, "array": "shared"}).agrees
+    assert sg.test(getattr(models, name)(), cache=32, array="shared", driver="cpp").good
