@@ -150,8 +150,8 @@ def _joined(
         outputs[f"out_{n}"] = unit.outputs["out"]
         row = rows[used.name]
         assert isinstance(row.params, Matmul)
-        told = replace(row.params, credits=True)
-        rows[used.name] = replace(row, params=told, outputs={**row.outputs, "free": free})
+        counted = replace(row.params, credits=True)
+        rows[used.name] = replace(row, params=counted, outputs={**row.outputs, "free": free})
     params = Loader(
         regions=tuple(load.region for load in loads),
         bases=tuple(load.base for load in loads),

@@ -58,7 +58,7 @@ def as_lengths(array: npt.NDArray[np.generic], otherwise: str) -> Lengths:
 
 
 def given(**traces: Any) -> dict[str, npt.NDArray[np.int64]]:
-    """Routing and lengths by name, from files or arrays, without those that are None.
+    """Routing and lengths by name, from files or arrays; leaves out what is not given.
 
     Raises
     ------

@@ -242,12 +242,12 @@ class Loader(UnitParams):
 
 def unshared(load: Load, bus: Bus) -> str | None:
     """Why a load can't be one of several that share a loader, or None."""
-    told = f"a load of {load.region}"
+    who = f"a load of {load.region}"
     if load.ref_level is None or load.tiles or not load.prompt:
-        return f"{told} shares a loader only by reference, where nothing uses its last stop"
+        return f"{who} shares a loader only by reference, where nothing uses its last stop"
     if load.tile_bytes % bus.bytes:
-        return f"{told} shares a loader only if a tile of {load.tile_bytes} bytes is whole words"
+        return f"{who} shares a loader only if a tile of {load.tile_bytes} bytes is whole words"
     gear, word = load.gear, load.word_parts(bus)
     if load.row_parts % load.beat_parts or word % gear.full:
-        return f"{told} shares a loader only if words and rows are whole beats"
+        return f"{who} shares a loader only if words and rows are whole beats"
     return None

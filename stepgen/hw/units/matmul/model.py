@@ -52,7 +52,7 @@ T = record("x", "rows")
 # `sums_up`: whether the row's last takes as long, for the next tile
 # `rows`: of the sums of an empty group, where a group becomes one tile; else 0
 # `sent`: beats of the sums of an empty group
-# `free`: where tiles that are used up are told, or -1
+# `free`: the channel that reports a tile as used up, or -1
 C = record(
     "x",
     "tiles",
