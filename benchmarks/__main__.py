@@ -32,6 +32,7 @@ NAMES = (
     "fuzzing",
     "sums",
     "language_models",
+    "quantized_models",
     "report_pages",
     "looking",
     "earlier",

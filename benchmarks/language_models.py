@@ -5,12 +5,10 @@ from __future__ import annotations
 from time import perf_counter
 from typing import Any
 
-import numpy as np
-
 from examples import models
 from stepgen.compile.lower import lower as design_of
 from stepgen.cosim.experiment import Experiment
-from stepgen.frontend import Model, caches, from_config, lower, quantize
+from stepgen.frontend import Model, caches, from_config, lower
 from stepgen.frontend.drawing import drawn
 from stepgen.frontend.lowering import fed
 from stepgen.frontend.passes.blocks import block
@@ -22,7 +20,6 @@ from stepgen.hw.design.bus import Bus
 from stepgen.ir.wire import LANES
 from stepgen.program.tiles import simulate
 from stepgen.study.mirror import mirrored
-from stepgen.synth.estimate import estimate
 from stepgen.timing.tiles.machines import U55C
 from stepgen.timing.tiles.variants import changed
 
@@ -74,23 +71,10 @@ MODELS: dict[str, tuple[dict[str, Any], dict[str, Any], dict[str, Any]]] = {
 }
 """Configs, how they are quantized, and how the machine differs."""
 
-NARROWED = ("gpt2", "llama", "mixtral")
-SCHEMES: dict[str, dict[str, Any]] = {
-    "bf16": {},
-    "w8": {"scheme": "w8"},
-    "w8, powers": {"scheme": "w8", "scales": "powers"},
-    "w8a8": {"scheme": "w8a8"},
-    "w8a8, powers": {"scheme": "w8a8", "scales": "powers"},
-}
-"""Small models, and how they are quantized."""
-
-TEXT = (np.arange(60) * 7 + np.arange(60) ** 2) % 64
-"""Ids on which steps of small models are calibrated."""
-
 
 def measure() -> list[Table]:
     """All tables."""
-    return [large(), small(), narrow(), layer()]
+    return [large(), small(), layer()]
 
 
 class Unseen(Ranges):
@@ -151,38 +135,6 @@ def small() -> Table:
         f"Of 2 layers, 64 columns and 97 ids, behind 9 others, in bf16 with {LANES} lanes: exact "
         "cycles, words that move over the bus, and their share of the cycles.",
         ("model", "cycles", "words", "share"),
-        lines,
-    )
-
-
-def narrow() -> Table:
-    """Small models of fewer bits: what a token moves and takes, and what the circuit takes."""
-    lines = []
-    for name in NARROWED:
-        exact = getattr(models, name)()
-        for scheme, bits in SCHEMES.items():
-            model = quantize(exact, TEXT, **bits) if bits else exact
-            graph, known = lower(model, phase="decode", cache=32)
-            sizes = caches.sized(model, 32, None)
-            given = fed(model, drawn(model, {}, tokens=1), sizes, 9)
-            inputs = {**known, **given, **caches.drawn(graph, sizes, 9, seed=0)}
-            runs = [Experiment(graph, inputs, lanes=lanes) for lanes in (LANES, 2 * LANES)]
-            used = estimate(design_of(graph, lanes=LANES)).total
-            cycles = (f"{one.prediction.cycles:,}" for one in runs)
-            moved = f"{sum(runs[0].traffic):,}"
-            lines.append(
-                (name, scheme, moved, *cycles, f"{used['lut']:,}", str(used["multiplier"]))
-            )
-    return Table(
-        "m3. A token of small language models with fewer bits",
-        f"Of 2 layers, 32 columns and 64 ids, behind 9 others: bytes over the bus, exact cycles "
-        f"with {LANES} and {2 * LANES} lanes, and what the circuit with {LANES} lanes takes, "
-        "estimated without synthesis. w8 are weights of 8 bits with scales, w8a8 values of 8 bits, "
-        "too; with powers scales are powers of two. Between linears all have real numbers.",
-        (
-            *("model", "scheme", "bytes", f"cycles, {LANES} lanes", f"{2 * LANES} lanes"),
-            *("LUT", "multipliers"),
-        ),
         lines,
     )
 
