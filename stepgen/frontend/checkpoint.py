@@ -145,12 +145,29 @@ class Checkpoint(Source):
         want = _DTYPES.get(str(said))
         for name, weight in self.tensors.items():
             beside = name.endswith((*narrow.ENDINGS, *narrow.UNKNOWN, *narrow.INPUTS))
+            self._check_scaled(name, weight)
             if self.quantization and (beside or self._stored_narrow(name)):
                 continue
             if want is not None and weight.element not in (want, "int32"):
                 raise StepError(
                     f"{self.config.place} says {said}, but {name} has numbers of {weight.element}"
                 )
+
+    def _check_scaled(self, name: str, weight: Weight) -> None:
+        """Integers stand for nothing without their scale."""
+        whole = name.removesuffix("_packed")
+        if whole == name and (weight.element != "int8" or not name.endswith("weight")):
+            return
+        if self.quantization is None:
+            raise StepError(
+                f"{self.folder}: {name} has numbers of {weight.element}, and {CONFIG} has no "
+                f"{narrow.CONFIG} that says what they stand for"
+            )
+        if not self._stored_narrow(whole):
+            raise StepError(
+                f"{self.folder}: {name} has numbers of {weight.element}, but {whole}_scale is "
+                f"missing"
+            )
 
     def _stored_narrow(self, name: str) -> bool:
         return self.quantization is not None and f"{name}_scale" in self.tensors

@@ -252,8 +252,8 @@ class Kind(ABC):
         return {role: math.prod(shape) for role, shape in given.weights.items()}
 
     def bytes_of(self, role: str, element: str) -> float:
-        """Bytes of a number of a weight in memory."""
-        return float(ELEMENTS[element].itemsize)
+        """Bytes of a number of a weight in memory, where doubles are rounded to f32."""
+        return float(min(ELEMENTS[element].itemsize, 4))
 
     def cached(self, given: Operands) -> int:
         """Elements that one token adds to a cache."""

@@ -63,8 +63,9 @@ class Op:
         strange = np.flatnonzero((numbers < 0) | (numbers >= rows))
         if strange.size:
             first = int(strange[0])
+            side = "before" if numbers[first] < 0 else "past"
             raise StepError(
-                f"{self.where}: {numbers[first]} of token {first} is past {table} of {rows} rows"
+                f"{self.where}: {numbers[first]} of token {first} is {side} {table} of {rows} rows"
             )
 
 

@@ -159,8 +159,8 @@ class Quantization:
 
     def _step(self, tensors: Mapping[str, Weight], name: str) -> Weight | None:
         """The scale of what a weight multiplies, if it has one."""
-        beside = inputs_of(name)[0]
-        scale = tensors.get(beside)
+        beside, point = inputs_of(name)
+        scale, zero = tensors.get(beside), tensors.get(point)
         if scale is None:
             if self.static == {True}:
                 raise StepError(f"{self.place}: {CONFIG} has input_activations, but no {beside}")
@@ -168,6 +168,11 @@ class Quantization:
         if scale.size != 1:
             raise StepError(
                 f"{self.place}: {beside} must be one number, not {shape_text(scale.shape)}"
+            )
+        if zero is not None and zero.numbers().any():
+            raise StepError(
+                f"{self.place}: {point} must be 0, not {zero.numbers().ravel()[0]:g}: values are "
+                f"symmetric"
             )
         return Weight((1,), "f32", lambda: self._sizes(beside, scale).reshape(1))
 

@@ -49,7 +49,7 @@ class Line:
 def costs(model: Model, rows: int) -> list[Line]:
     """What each operation takes.
 
-    A number in a cache takes as many bytes as most weights do.
+    A real number in a cache takes as many bytes as most weights that are real numbers do.
 
     Parameters
     ----------
@@ -57,7 +57,7 @@ def costs(model: Model, rows: int) -> list[Line]:
     rows : int
         In each cache, that of the token included.
     """
-    each = cache_bytes(model)
+    real = _real_bytes(model)
     found, seen = [], set()
     for placed in model.placed:
         op, given = placed.op, placed.given
@@ -67,13 +67,17 @@ def costs(model: Model, rows: int) -> list[Line]:
             element = model.weights[name].element
             wide = op.kind.bytes_of(role, element)
             read += int(touched[role] * wide)
-            if name not in seen and element != "int32":
-                seen.add(name)
-                count = math.prod(given.weights[role])
-                parameters, size = parameters + count, size + int(count * wide)
-                all_parameters += model.weights[name].size
-                all_bytes += int(model.weights[name].size * wide)
-        cached = op.kind.cached(given) * each
+            if name in seen:
+                continue
+            seen.add(name)
+            count, whole_count = math.prod(given.weights[role]), model.weights[name].size
+            size, all_bytes = size + int(count * wide), all_bytes + int(whole_count * wide)
+            if element != "int32":
+                parameters, all_parameters = parameters + count, all_parameters + whole_count
+        cached = op.kind.cached(given)
+        if cached:
+            kept = given.values[-1]
+            cached *= real if kept.places is None else int(ELEMENTS[kept.element].itemsize)
         read += cached * rows
         flops = op.kind.flops(given, rows)
         whole = (all_parameters, all_bytes, read * placed.trips, flops * placed.trips)
@@ -81,11 +85,11 @@ def costs(model: Model, rows: int) -> list[Line]:
     return found
 
 
-def cache_bytes(model: Model) -> int:
-    """Bytes of a number in a cache: those of most weights."""
+def _real_bytes(model: Model) -> int:
+    """Bytes of a real number: those of most weights that are real numbers."""
     sizes: Counter[str] = Counter()
     for weight in model.weights.values():
-        if weight.element in ("bf16", "f32", "int8"):
+        if weight.element in ("bf16", "f32"):
             sizes[weight.element] += weight.size
     return int(ELEMENTS[max(sizes, key=sizes.__getitem__, default="f32")].itemsize)
 
@@ -93,7 +97,7 @@ def cache_bytes(model: Model) -> int:
 def head(model: Model) -> str:
     """One line about a model."""
     least, most = model.tokens
-    size = sum(w.bytes for w in model.weights.values())
+    size = sum(line.whole[1] for line in costs(model, 1))
     return f"{model.name}: T {least} to {most}, {model.parameters:,} parameters, {size:,} bytes"
 
 

@@ -11,6 +11,7 @@ import pytest
 from frontend import checkpoints as hf
 
 from stepgen.frontend import Builder, from_checkpoint, load, save
+from stepgen.frontend.model import walk
 from stepgen.ir.errors import StepError
 
 
@@ -41,6 +42,56 @@ def test_a_checkpoint_from_import_to_logits(stepgen, here, llama) -> None:
     best = want[-1].argmax()
     assert said.out.splitlines()[-2].endswith(f"{want[-1, best]:.6g} at {best}")
     assert stepgen("run m.stepgen --golden --seed 3 --json").json["drawn"] == ["ids"]
+
+
+def in_steps(made: dict[str, Any]) -> dict[str, Any]:
+    """Tensors whose linears are int8, with a scale for each column and one of what they read."""
+    stored = dict(made)
+    for name in [name for name in made if name.endswith("proj.weight")]:
+        scale = np.abs(made[name]).max(1, keepdims=True) / 127
+        stored[name] = np.rint(made[name] / scale).astype(np.int8)
+        stored[f"{name}_scale"] = scale.astype(np.float32)
+        stored[name.replace("weight", "input_scale")] = np.float32([0.02])
+    return stored
+
+
+VALUES = {"num_bits": 8, "type": "int", "strategy": "tensor", "dynamic": False}
+W8A8 = {
+    **{"quant_method": "compressed-tensors", "format": "int-quantized"},
+    "config_groups": {
+        "group_0": {
+            "weights": {"num_bits": 8, "type": "int", "strategy": "channel"},
+            "input_activations": VALUES,
+        }
+    },
+}
+LINEAR = "model.layers.0.mlp.up_proj"
+
+
+def test_a_checkpoint_that_others_quantized(stepgen, here) -> None:
+    """Its linears read int8 in steps, and one that says too little changes no file."""
+    c = hf.config("llama", num_hidden_layers=1, quantization_config=W8A8)
+    made = in_steps(hf.weights(c))
+    hf.write(here / "made", c, made)
+    assert stepgen("import made -o m.stepgen --json").json["operations"]["scaled_linear"] == 7
+    steps = [op.name for op in walk(load("m.stepgen").ops) if "step" in op.weights]
+    assert len(steps) == 7
+    before = Path("m.stepgen").read_bytes()
+    for name, value, config, sentence in (
+        (f"{LINEAR}.weight_scale", None, W8A8, f"int8, but {LINEAR}.weight_scale is missing"),
+        (f"{LINEAR}.input_scale", None, W8A8, f"input_activations, but no {LINEAR}.input_scale"),
+        (f"{LINEAR}.input_scale", 0.0, W8A8, f"{LINEAR}.input_scale must have finite numbers ab"),
+        (f"{LINEAR}.input_zero_point", 3, W8A8, f"{LINEAR}.input_zero_point must be 0, not 3"),
+        ("", None, W8A8 | {"quant_method": "awq"}, "the quant_method 'awq'; compressed-tensors"),
+        ("", None, None, "has numbers of int8, and config.json has no quantization_config that"),
+    ):
+        changed = {key: a for key, a in made.items() if key != name}
+        if value is not None:
+            changed[name] = np.asarray([value], np.float32)
+        hf.write(here / "bad", c | {"quantization_config": config}, changed)
+        said = stepgen("import bad -o m.stepgen")
+        assert (said.code, Path("m.stepgen").read_bytes()) == (2, before)
+        assert sentence in said.err
 
 
 def test_a_model_is_shown_with_what_a_token_takes(stepgen, here, llama) -> None:

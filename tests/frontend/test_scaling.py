@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from seeds import others_slow, some_slow
 
+from examples import models
 from frontend import decoders
 from stepgen.cosim.building import LEAST_BUILD
 from stepgen.cosim.experiment import Experiment
@@ -19,6 +20,7 @@ from stepgen.frontend.kinds.scaled_linear import ScaledLinear
 from stepgen.frontend.model import walk
 from stepgen.frontend.quantizing.quantize import quantized
 from stepgen.frontend.quantizing.scaling import Rounded
+from stepgen.frontend.show import costs
 from stepgen.frontend.weight import Weight
 from stepgen.ir.errors import StepError
 from stepgen.ir.fn import fn
@@ -128,6 +130,18 @@ def test_what_it_costs() -> None:
     stored = [t for t in graph.tensors.values() if t.element.name == "int4"]
     assert len(stored) == len(found.weights)
     assert all(np.abs(memory[t.name]).max() <= 7 for t in stored)
+
+
+def test_caches_have_the_bytes_that_they_had_and_weights_have_fewer() -> None:
+    exact = models.gpt2(layers=1)
+    small = quantize(exact, scheme="w4")
+    before, after = ([line.cached for line in costs(model, 9)] for model in (exact, small))
+    assert sum(after) == sum(before) == 2 * 32 * 2
+    (name,) = [n for n in small.weights if n.startswith("logits") and n.endswith("weight")]
+    weight = small.weights[name]
+    (line,) = [line for line in costs(small, 9) if line.placed.op.name == "logits"]
+    assert line.bytes == weight.size // 2 + 4 * (line.parameters - weight.size)
+    assert f"{sum(one.whole[1] for one in costs(small, 9)):,} bytes" in str(small)
 
 
 @pytest.mark.parametrize(
