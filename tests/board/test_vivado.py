@@ -266,6 +266,7 @@ def test_the_bitstream_is_loaded_into_the_one_device(folder: Path, board: Board)
     assert ("program_hw_devices", device) in called
 
 
+@pytest.mark.slow
 def test_every_port_has_its_pin_and_the_clock_its_period(folder: Path, board: Board) -> None:
     """Ports are those that yosys elaborates."""
     module = netlist(folder, "proc -noopt; check -assert")
@@ -301,6 +302,7 @@ def test_every_port_has_its_pin_and_the_clock_its_period(folder: Path, board: Bo
     assert free == dict.fromkeys(wanted, 1)
 
 
+@pytest.mark.slow
 def test_the_clock_of_the_design_is_that_of_the_link(folder: Path, board: Board) -> None:
     """By the settings of the MMCM in the netlist."""
     cells = netlist(folder, "proc -noopt")["cells"]

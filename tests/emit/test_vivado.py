@@ -124,6 +124,7 @@ def test_the_schema_of_the_standard_holds(folder, described):
     assert not schema.validate(wrong)
 
 
+@pytest.mark.slow
 def test_ports_are_those_of_the_elaborated_verilog(folder, described, tmp_path):
     for files in described.iterfind("s:fileSets/s:fileSet", SPIRIT):
         named = files.findall("s:file", SPIRIT)

@@ -6,7 +6,6 @@ import random
 import subprocess
 
 import pytest
-from seeds import some_slow
 
 from stepgen.hw.explicit import explicit
 from stepgen.tools import external
@@ -97,7 +96,8 @@ class Drawn:
         return f"module \\{name}\n{''.join(self.wires)}{''.join(self.cells)}end\n"
 
 
-@pytest.mark.parametrize("seed", some_slow(range(3), 1))
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(3))
 def test_the_same_is_computed(seed: int, tmp_path) -> None:
     gold = Drawn(seed).text("gold")
     gate = explicit(gold).replace("\\gold", "\\gate")

@@ -20,7 +20,6 @@ from amaranth.hdl import (
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 from amaranth.sim import Simulator
-from seeds import some_slow
 
 import stepgen as sg
 from stepgen.compile.lower import lower
@@ -338,7 +337,8 @@ CELLS = {
 }
 
 
-@pytest.mark.parametrize(("device", "cells"), some_slow([*CELLS.items()][::-1], 1))
+@pytest.mark.slow
+@pytest.mark.parametrize(("device", "cells"), CELLS.items())
 def test_blocks_have_the_ports_and_parameters_that_yosys_knows(device, cells, tmp_path):
     """`Instance` takes any."""
     text = rtlil.convert(Blocks(), name="blocks", platform=device, ports=[])

