@@ -30,6 +30,7 @@ from ...ir.operator import own_operators
 from ...ir.stream import Stream
 from ...ir.wire import LANES
 from ..coverage import own_functions
+from . import products
 from .choosing import Choosing
 from .drawing import columns_of, tile_of
 from .plain import steps_of
@@ -234,6 +235,10 @@ class Drawn(Choosing):
             self.ranges[f"{name}_{what}"] = range(count)
             scales.append(self.beside(f"{name}_{what}", sg.Tile(rows, cols, element), x))
         return x.map(sg.fn.requantize_by(to=self.pick(*SCALED)), *scales)
+
+    def step_places(self, x: Stream, name: str) -> Stream:
+        """A linear in integers that count powers of two, between floats."""
+        return products.in_places(self, x, name)
 
     def step_spread(self, x: Stream, name: str) -> Stream:
         """A row or a column broadcast against tiles that are made of it."""

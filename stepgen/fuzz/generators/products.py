@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING
 
 import stepgen as sg
 
-from ...ir.dtypes import wide
+from ...hw.arithmetic.operations import PLACES
+from ...ir.dtypes import FLOATS, wide
 from ...ir.stream import Stream
-from .drawing import tile_of
+from .drawing import columns_of, tile_of
 
 if TYPE_CHECKING:
     from .plain import Program
@@ -79,3 +80,24 @@ def from_rows(program: Program, x: Stream, name: str) -> Stream:
     fn = sg.fn.matmul_add(transpose=matmul.parameters()["transpose"])
     start = program.beside(f"{name}_start", sg.Tile(1, n, wide(element)), x)
     return x.map(fn, w, start)
+
+
+def in_places(program: Program, x: Stream, name: str) -> Stream:
+    """Products of floats as integers with places, a bias among the sums, and floats of these.
+
+    Places are few, as in a model, or any that there are.
+    """
+    if tile_of(x).element not in FLOATS:
+        x = x.map(sg.fn.convert(program.pick(*FLOATS), places=_places(program)))
+    narrow = x.map(sg.fn.convert(program.pick(sg.int8, sg.int8, sg.int16), places=_places(program)))
+    matmul, w = program.weights(narrow, name, tile_of(narrow).element)
+    sums = narrow.map(matmul, w)
+    if program.number(0, 1):
+        bias = sg.Tile(1, columns_of(sums), tile_of(sums).element)
+        sums = sums.map(sg.fn.add(), program.beside(f"{name}_bias", bias, x))
+    return sums.map(sg.fn.convert(program.pick(*FLOATS), places=_places(program)))
+
+
+def _places(program: Program) -> int:
+    few = program.number(0, 3) > 0
+    return program.number(-3, 12) if few else program.number(-PLACES, PLACES)
