@@ -120,7 +120,6 @@ def command(
     import os
 
     from stepgen.frontend import files
-    from stepgen.frontend.state import check_room
     from stepgen.frontend.text import Sampler, ids_of
     from stepgen.ir.errors import StepError
     from stepgen.ir.lanes import lanes_from
@@ -137,8 +136,7 @@ def command(
     path = os.fspath(shipped("examples") / "talk" / "talk.stepgen") if model is None else model
     loaded = files.load(path)
     ids, sampler = [int(n) for n in ids_of(loaded, prompt)], Sampler(temperature, top_k, seed)
-    most = loaded.tokens[1]
-    check_room(most, 0, len(ids) + tokens, loaded.name)
+    _check_room(loaded, len(ids), tokens)
     runs = Runs()
     machines = {"golden": _golden, "reference": _reference, "rtl": _rtl, "board": _board}
     asked = LANES if lanes is None else lanes_from(str(lanes))
@@ -162,6 +160,19 @@ def command(
     console.show(*_summary(loaded, path, runs))
     if timeline is not None:
         console.show(f"written to {timeline}")
+
+
+def _check_room(model: Model, prompt: int, tokens: int) -> None:
+    """Check that a text fits the model's context."""
+    from stepgen.ir.errors import StepError
+
+    room = model.tokens[1] - prompt
+    if tokens > room:
+        remedy = f"give --tokens {room} at most" if room > 0 else "give a shorter --prompt"
+        raise StepError(
+            f"{model.name} has a context of {model.tokens[1]} characters, and {prompt} of the "
+            f"prompt and {tokens} more do not fit: {remedy}"
+        )
 
 
 def _draw(place: Path, name: str, prediction: Prediction) -> None:

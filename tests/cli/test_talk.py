@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from dataclasses import replace
 
@@ -16,6 +17,9 @@ from stepgen.frontend.text import Sampler, ids_of
 from stepgen.tools.shipped import shipped
 
 SHIPPED = shipped("examples") / "talk" / "talk.stepgen"
+TOKENS = 200
+ON_BOARD = int(os.environ.get("BOARD_TOKENS", "24"))
+"""Characters that a simulated board writes, which takes seconds for each."""
 SOME = "--tokens 3 --temperature 0.7 --top-k 5 --seed 4 --json"
 
 
@@ -30,14 +34,18 @@ def test_golden_model_and_reference_write_the_same(stepgen, here) -> None:
 
 @pytest.mark.slow
 def test_all_machines_write_the_same_text(stepgen, here) -> None:
-    words = "--tokens 24 --temperature 0.4 --json"
+    """Each logit and cycle of the Verilog and of the board is compared as the text is written."""
+    tokens = {"golden": TOKENS, "reference": TOKENS, "rtl": TOKENS, "board": ON_BOARD}
     made = {
-        m: stepgen(f"talk --machine {m} {words}").json
-        for m in ("golden", "reference", "rtl", "board")
+        machine: stepgen(f"talk --machine {machine} --tokens {count} --temperature 0.4 --json").json
+        for machine, count in tokens.items()
     }
-    assert len({one["text"] for one in made.values()}) == 1
+    text = made["golden"]["text"]
+    assert len(text) == len("The ") + TOKENS
+    for machine, count in tokens.items():
+        assert made[machine]["text"] == text[: len("The ") + count], machine
     for machine in ("rtl", "board"):
-        assert len(made[machine]["cycles"]) == len("The ") + 23
+        assert len(made[machine]["cycles"]) == len("The ") + tokens[machine] - 1
         assert made[machine]["cycles"] == made[machine]["predicted"]
 
 
@@ -69,7 +77,8 @@ def test_the_verilog_writes_and_a_difference_ends_the_text(stepgen, here, monkey
     ("words", "sentence"),
     [
         ("--prompt é", "has no id for 'é', character 0 of the text; it has 94 characters"),
-        ("--tokens 300", "its caches hold 256 tokens, 0 are there and 304 more do not fit"),
+        ("--tokens 300", "4 of the prompt and 300 more do not fit: give --tokens 252 at most"),
+        (f"--prompt {256 * 'a'}", "a context of 256 characters, and 256 of the prompt and 24 more"),
         (
             "--board virtual:ulx3s-85f",
             "--board can't be given with --machine golden, which needs none",
