@@ -8,9 +8,7 @@ from ....timing.design_layout import DesignLayout
 from ....timing.granting import build_grant
 from ....timing.kernel import (
     ANY,
-    DEPTH,
     EMPTY_INPUT,
-    PUSHED,
     READY,
     REASON,
     Memory,
@@ -27,7 +25,6 @@ from ....timing.kernel import (
     ready,
     record,
     room,
-    room_for,
     step,
     stop_of,
 )
@@ -89,28 +86,18 @@ def credit(M: Memory, a: int, t: int) -> int:
 
 @helper
 def next_reader(M: Memory, a: int, t: int) -> int:
-    """The next reader; negative if there is none.
-
-    Round robin among those that have a pass due and room for a tile, and among those that have none
-    under way before all others.
-    """
+    """The next reader, round robin, with a pass due and room for a tile; negative if none has."""
     P = FETCH
-    found, yet = NOTHING, False
+    yet = False
     for n in range(M[a + P.readers]):
         reader: int = (M[a + P.turn] + n) % M[a + P.readers]
-        under_way = M[M[a + P.under_way] + reader]
         wait = ready(M, M[M[a + P.dues] + reader], t)
         if wait == READY:
-            wait = room(M, under_way, t)
-        if wait != READY:
-            yet = yet or wait > 0
-        elif room_for(M, under_way, M[under_way + PUSHED] + M[under_way + DEPTH], t) == READY:
+            wait = room(M, M[M[a + P.under_way] + reader], t)
+        if wait == READY:
             return reader
-        elif found < 0:
-            found = reader
-    if found < 0 and yet:
-        return NOTHING_YET
-    return found
+        yet = yet or wait > 0
+    return NOTHING_YET if yet else NOTHING
 
 
 @helper

@@ -87,6 +87,7 @@ class Loader(UnitParams):
 
     kind: ClassVar = "loader"
     main: ClassVar = "emit"
+    prompt: ClassVar = True
 
     @property
     def readers(self) -> int:

@@ -24,11 +24,11 @@ class LoaderCore(UnitCore):
     an element, and what passes between elements; *credit* takes what its consumer gives back. Three
     for all: *fetch* chooses a reader, takes its tile in the next cycle, and makes bursts of it, one
     per cycle. It chooses only when nothing is left of the tile before: round robin among the
-    readers that have a pass due and room behind them for a whole tile, those first of which none is
-    under way. *grant* requests a burst when the FIFO of words has space for the longest one
-    (credit), which returns a cycle late. *emit* splits words into beats, counts the levels of the
-    tile, and sends them to the reader whose turn it is. A consumer takes every beat of a tile that
-    it has room for, so no tile waits behind that of another reader.
+    readers that have a pass due and room behind them for a whole tile. *grant* requests a burst
+    when the FIFO of words has space for the longest one (credit), which returns a cycle late.
+    *emit* splits words into beats, counts the levels of the tile, and sends them to the reader
+    whose turn it is. A consumer takes every beat of a tile that it has room for, so no tile waits
+    behind that of another reader.
 
     Parameters
     ----------
@@ -69,7 +69,6 @@ class LoaderCore(UnitCore):
                 under_way.take.eq(free.valid),
                 under_way.put.eq(fetch.taken[n]),
                 fetch.room[n].eq(under_way.room),
-                fetch.idle[n].eq(~under_way.any),
             ]
         wiring.connect(m, fetch.turns, turns.w)
         wiring.connect(m, fetch.bursts, bursts.w)
@@ -178,7 +177,6 @@ class _Fetch(wiring.Component):
             {
                 **dues,
                 "room": In(params.readers),
-                "idle": In(params.readers),
                 "taken": Out(params.readers),
                 "base": In(word_address_bits(design.bus)),
                 "bursts": Out(signature(params.bursts(design.bus))),
@@ -193,12 +191,11 @@ class _Fetch(wiring.Component):
         dues = [getattr(self, f"due_{n}") for n in range(params.readers)]
         m.submodules.order = order = RoundRobin(params.readers)
         chosen, takes = Signal(params.readers), Signal()
-        asks, first = Signal(params.readers), Signal(params.readers)
+        asks = Signal(params.readers)
         picks, busy = Signal(), Signal()  # busy: bursts are left of a tile
         m.d.comb += [
             asks.eq(Cat(due.valid for due in dues) & self.room),
-            first.eq(asks & self.idle),
-            order.asks.eq(Mux(first.any(), first, asks)),
+            order.asks.eq(asks),
             picks.eq(asks.any() & turns.ready & ~takes & ~busy),
             order.taken.eq(picks),
             order.restart.eq(self.restart),
