@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -18,8 +19,13 @@ from stepgen.fuzz.campaign import shrunk
 from stepgen.fuzz.case import Case
 from stepgen.fuzz.compare import compare, compare_all
 from stepgen.fuzz.draw import case, cases
+from stepgen.fuzz.generators.full import Drawn, Scale
+from stepgen.fuzz.generators.plain import draw
 from stepgen.fuzz.shrink import shrink
+from stepgen.hw.design.sharing import SHARED
+from stepgen.hw.units.loader.params import Loader
 from stepgen.ir.stalls import Stalls
+from stepgen.program.inputs import complete
 from stepgen.timing.deadlock import Deadlock
 from stepgen.timing.kernel import STOP_SHIFT
 from stepgen.timing.model import Prediction
@@ -29,6 +35,17 @@ from stepgen.timing.model import Prediction
 def test_faces_agree_without_rtl(number: int) -> None:
     verdict = compare(case(21, number)[0], rtl=False)
     assert verdict.status != "failed", verdict.says
+
+
+def test_loads_that_share_loaders_are_drawn_and_agree() -> None:
+    """They do not wait for levels that nobody reads, which the reference has."""
+    scale = Scale(lanes=2)
+    program, *_ = draw(10, 1, partial(Drawn, scale=scale), names=("experts",))
+    inputs = complete(program.graph, program.inputs, seed=10)
+    one = Case(program.graph, inputs, lanes=2, bus=scale.bus, loaders=SHARED)
+    assert any(one.experiment().design.of_kind(Loader))
+    verdict = compare(one, rtl=False)
+    assert verdict.status == "agrees", verdict.says
 
 
 def test_a_cycle_model_with_a_wrong_level_is_found(monkeypatch: pytest.MonkeyPatch) -> None:

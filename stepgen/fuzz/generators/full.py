@@ -30,7 +30,7 @@ from ...ir.operator import own_operators
 from ...ir.stream import Stream
 from ...ir.wire import LANES
 from ..coverage import own_functions
-from . import products
+from . import alike, products
 from .choosing import Choosing
 from .drawing import columns_of, tile_of
 from .plain import steps_of
@@ -145,6 +145,10 @@ class Drawn(Choosing):
             loaded = sg.linear_offchip_load(tensor, tile=(1, columns), shape=(count,), stride=(1,))
             self.graph.output(loaded, f"{name}_{n}_loaded")
         return x
+
+    def step_experts(self, x: Stream, name: str) -> Stream:
+        """Products with matrices of one shape, each loaded for its own tiles."""
+        return alike.experts(self, x, name)
 
     def step_far(self, x: Stream, name: str) -> Stream:
         """Tiles on both sides of a border of 4 KiB, and some KiB behind, beside the program."""
