@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from types import FunctionType, ModuleType
 from typing import Any
@@ -10,6 +10,8 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, settings
 
+from stepgen.board import virtual
+from stepgen.cosim import building
 from stepgen.ir import function, operator
 from stepgen.ir.graph import Graph
 from stepgen.program import tiles
@@ -22,6 +24,20 @@ settings.register_profile(
     "stepgen", deadline=None, suppress_health_check=[HealthCheck.too_slow], print_blob=True
 )
 settings.load_profile("stepgen")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def simulations_are_not_optimized(pytestconfig: pytest.Config) -> Iterator[None]:
+    """Quick tests simulate so few cycles that optimizing their C++ takes longer than it saves.
+
+    Only boards, whose serial link takes many cycles, are optimized, and the simulations of slow
+    tests.
+    """
+    with pytest.MonkeyPatch.context() as patch:
+        if pytestconfig.getoption("markexpr") == "not slow":
+            patch.setattr(virtual, "FAST_BUILD", building.FAST_RUN)
+            patch.setitem(building.OPTIMIZATION, building.FAST_BUILD, building.UNOPTIMIZED)
+        yield
 
 
 def _files_of(kind: type) -> set[Path]:

@@ -17,13 +17,13 @@ from .objects import Source, compile_all, execute, precompiled
 
 FAST_BUILD, FAST_RUN, LEAST_BUILD = "fast-build", "fast-run", "least-build"
 
-_UNOPTIMIZED = ("-O0",)
-_OPTIMIZE = {
+UNOPTIMIZED = ("-O0",)
+OPTIMIZATION = {
     # Looking for repeated loads and dead stores costs more time of compiling than it saves in runs
     # of tests; -O2 compiles even longer and runs no faster.
     FAST_BUILD: ("-O1", "-fno-tree-fre", "-fno-tree-dse", "-fno-tree-sink", "-fno-dse"),
     FAST_RUN: ("-O1",),
-    LEAST_BUILD: _UNOPTIMIZED,
+    LEAST_BUILD: UNOPTIMIZED,
 }
 _FIXED_OPTIMIZE = "-O2"
 _COMMON_FLAGS = ("-std=gnu++17", "-w", "-pipe", "-fno-semantic-interposition")
@@ -44,12 +44,12 @@ def versions(opt: str) -> list[str]:
     StepError
         Where there is no C++ compiler, or `opt` is unknown.
     """
-    if opt not in _OPTIMIZE:
-        raise StepError(f"simulation: opt must be one of {', '.join(_OPTIMIZE)}, not {opt!r}")
+    if opt not in OPTIMIZATION:
+        raise StepError(f"simulation: opt must be one of {', '.join(OPTIMIZATION)}, not {opt!r}")
     cxx = compiler()
     if not cxx.found:
         raise StepError(f"{cxx.name} ({cxx.purpose}) was not found: {cxx.remedy}")
-    flags = [*_OPTIMIZE[opt], _FIXED_OPTIMIZE, *_COMMON_FLAGS]
+    flags = [*OPTIMIZATION[opt], _FIXED_OPTIMIZE, *_COMMON_FLAGS]
     return [verilator().version, str(cxx.version), *flags]
 
 
@@ -120,14 +120,14 @@ def compile_model(
     fast = [Path(p) for key in ("classes_fast", "support_fast") for p in made.get(key, ())]
     slow = [Path(p) for key in ("classes_slow", "support_slow") for p in made.get(key, ())]
     slow.append(place / "glue.cpp")
-    if opt == LEAST_BUILD:
+    if OPTIMIZATION[opt] == UNOPTIMIZED:
         fast, slow = [], [*fast, *slow]
     header = precompiled(
-        tool.include / "verilated.h", flags=[*flags, *_UNOPTIMIZED], fixed_by=tool.version
+        tool.include / "verilated.h", flags=[*flags, *UNOPTIMIZED], fixed_by=tool.version
     )
-    unoptimized = (*_UNOPTIMIZED, "-include", str(header), "-I.", f"-I{sim}")
+    unoptimized = (*UNOPTIMIZED, "-include", str(header), "-I.", f"-I{sim}")
     model = [
-        *(Source(p, (*_OPTIMIZE[opt], "-I.")) for p in _joined(fast, place, "fast")),
+        *(Source(p, (*OPTIMIZATION[opt], "-I.")) for p in _joined(fast, place, "fast")),
         *(Source(p, unoptimized) for p in _joined(slow, place, "slow")),
     ]
     return compile_all([*fixed, *model], place, flags=flags, progress=progress, span=(0.1, 0.95))
