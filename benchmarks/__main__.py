@@ -33,6 +33,7 @@ NAMES = (
     "sums",
     "language_models",
     "quantized_models",
+    "talking",
     "report_pages",
     "looking",
     "earlier",
