@@ -224,17 +224,22 @@ def _with_scales(
     found = Quantized(made.made, schemes.scheme, weights=made.weights, steps=made.steps)
     if unseen is None:
         return found
-    before, count = losses(model, [*cut(unseen, most)])
-    after, _ = losses(made.made, [*cut(unseen, most)])
+    if evaluate is not None or _has_logits(model, unseen):
+        before, count = losses(model, [*cut(unseen, most)])
+        after, _ = losses(made.made, [*cut(unseen, most)])
+        found = replace(found, losses=(before, after), evaluated=count)
     spread = np.linspace(0, len(texts) - 1, min(max(1, SEARCHED // most), len(texts))).astype(int)
     compared = errors(model, made.made, [texts[n] for n in spread])
     return replace(
         found,
         tokens=0 if ids is None else len(ids),
         errors=tuple(compared),
-        losses=(before, after),
-        evaluated=count,
     )
+
+
+def _has_logits(model: Model, ids: Array) -> bool:
+    """Whether a model gives a number for each id, as for a loss; others have rows."""
+    return model.types[model.outputs[0]].width > ids.max()
 
 
 def _narrowed(
