@@ -178,7 +178,7 @@ class _Search:
 
 
 def _telling(choice: Choice) -> tuple[Any, Any]:
-    """Both sizes of a memory whose unit tells a loader what it has used up."""
+    """Both sizes of a memory whose unit reports to a loader what it has used up."""
     if not isinstance(choice.full, Matmul):
         return choice.full, None
     return replace(choice.full, credits=True), replace(choice.lean, credits=True)

@@ -58,7 +58,7 @@ class Bits(Budget):
     Raises
     ------
     StepError
-        If that is no positive number.
+        If that is not a positive number.
     """
 
     unit_of = "bits"

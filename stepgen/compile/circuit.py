@@ -26,7 +26,7 @@ class Circuit(ABC):
         Whether the units move elements and do not look at them, so that the items of tuples can go
         separate ways.
     selects : bool
-        Whether the units choose by the arrival of elements, and send selectors that tell what they
+        Whether the units choose by the arrival of elements, and send selectors that say what they
         chose, as their second output. The first items of tuples decide for the others.
     routes, merges : bool
         Whether its last input, of selectors, decides which output an element leaves by, or which

@@ -14,7 +14,7 @@ from .sizing.circulating import circulating
 from .sizing.covering import covering
 from .sizing.depths import Unbounded, derive
 from .sizing.slack import balanced
-from .sizing.unbounded import told
+from .sizing.unbounded import reason
 
 
 @dataclass(frozen=True)
@@ -121,7 +121,7 @@ class Connected:
         except Unbounded as found:
             origin = {u.name: u.origin for u in design.units}
             consumer = self.nodes[origin[found.unit]]
-            said = told(found, self.carried.get(found.channel), consumer)
+            said = reason(found, self.carried.get(found.channel), consumer)
             raise consumer.failure(said) from None
         design = design.with_depths(stored)
         design = design.with_depths(circulating(design, self.extents, fed_back))

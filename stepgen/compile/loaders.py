@@ -1,4 +1,4 @@
-"""Loads of one shape become readers of one loader, where their consumers tell what they used up.
+"""Loads of one shape become readers of one loader, where their consumers report what they used up.
 
 The FIFOs of words, the ports to the memory and the address generators of all but one vanish.
 """

@@ -295,7 +295,7 @@ class Lowering:
         Raises
         ------
         StepError
-            If the parameters, which may be a user's, are no finished kind or have other ports.
+            If the parameters, which may be a user's, are not a finished kind or have other ports.
         """
         said = unfinished(params)
         ports = [] if said else [*params.inputs, *params.outputs]

@@ -15,7 +15,7 @@ from .cost import on_chip_bits
 from .transforms.rows import packs
 
 NAMED = 3
-"""Needs that are told."""
+"""Needs that are reported."""
 
 
 @dataclass(frozen=True)

@@ -54,6 +54,6 @@ def add_load(
         raise to.fail(node, problem)
     channels = load.channels(node.name, to.bus, max(y.depth or 2, depth))
     req, data = (to.add(channel) for channel in channels)
-    told = {"ref": ref} if ref else {}
-    to.unit(node.name, load, **told, data=data, out=tiles_out(node, to), req=req)
+    reference = {"ref": ref} if ref else {}
+    to.unit(node.name, load, **reference, data=data, out=tiles_out(node, to), req=req)
     to.loads.append((req, data))

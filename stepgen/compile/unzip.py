@@ -136,11 +136,11 @@ def _check(node: Node) -> None:
     pairs = [s for s in (*node.inputs, *node.outputs) if isinstance(s.dtype, TupleType)]
     if not pairs or _bundles(node) or isinstance(node.attrs.get("fn"), Function):
         return
-    told, circuit = f"{pairs[0].name} is {pairs[0]}", circuits().get(node.op)
+    is_a, circuit = f"{pairs[0].name} is {pairs[0]}", circuits().get(node.op)
     if circuit is None or not (circuit.moves or circuit.selects):
-        raise node.failure(f"{told}, but this operator has no circuit for tuples")
+        raise node.failure(f"{is_a}, but this operator has no circuit for tuples")
     if node.attrs.get("order") == "arrival":
         raise node.failure(
-            f"{told}, but a circuit reassembles the items of tuples one by one, and each could "
+            f"{is_a}, but a circuit reassembles the items of tuples one by one, and each could "
             f'arrive in another order: use order="index"'
         )

@@ -1,6 +1,6 @@
-"""Which tiles leave whole, since their first beats would tell of accesses that are still to come.
+"""Which tiles leave whole, since their first beats would report accesses that are still to come.
 
-A tile tells, as one, of all accesses of a tensor that its parts wait for, or that they are. Units
+A tile reports, as one, all accesses of a tensor that its parts wait for, or that they are. Units
 send a tile beat by beat, and some act on the first beats alone.
 """
 
@@ -28,12 +28,12 @@ def gathered(graph: Graph) -> set[str]:
     edges = edges_of(graph)
     for nodes in shared_tensors(graph).values():
         names = {node.name for node in nodes}
-        told = names.union(*(nx.descendants(edges, name) for name in names))
+        reports = names.union(*(nx.descendants(edges, name) for name in names))
         leads = names.union(*(nx.ancestors(edges, name) for name in names))
         found |= {
             node.name
             for node in graph.nodes
-            if node.name in told and _in_parts(node, names) and _too_early(node, names, leads)
+            if node.name in reports and _in_parts(node, names) and _too_early(node, names, leads)
         }
     return found
 

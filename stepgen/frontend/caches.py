@@ -226,7 +226,7 @@ def sized(
     Raises
     ------
     StepError
-        If the model takes fewer tokens, or tiles are no whole chunks.
+        If the model takes fewer tokens, or tiles are not whole chunks.
     """
     most = model.tokens[1]
     if rows is not None and rows > most:
@@ -238,8 +238,8 @@ def sized(
     if tile % (chunk or 1):
         assert chunk is not None
         raise StepError(
-            f"{model.name}: tiles of {tile} rows of a cache are no whole chunks of {chunk} tokens: "
-            f"make rows {math.gcd(tile, chunk)}, or tile {-(-tile // chunk) * chunk}"
+            f"{model.name}: tiles of {tile} rows of a cache are not whole chunks of {chunk} "
+            f"tokens: make rows {math.gcd(tile, chunk)}, or tile {-(-tile // chunk) * chunk}"
         )
     return Caches(rows, tile, requests, chunk, last, apart)
 

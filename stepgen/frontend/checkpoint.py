@@ -132,7 +132,7 @@ class Checkpoint(Source):
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         if not (folder / CONFIG).is_file():
-            raise StepError(f"{folder} is no checkpoint: it has no {CONFIG}")
+            raise StepError(f"{folder} is not a checkpoint: it has no {CONFIG}")
         self.config = config_of(folder / CONFIG)
         config = self.config.table(narrow.CONFIG)
         self.quantization = narrow.Quantization(config, self.config.place) if config else None

@@ -26,7 +26,7 @@ def drawn(
     ----------
     model : Model
     given : dict of str to array
-        They also tell the number of tokens, which is small otherwise.
+        They also give the number of tokens, which is small otherwise.
     seed : int
     tokens : int, optional
         Number of tokens, if none is given.

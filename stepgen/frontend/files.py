@@ -95,7 +95,7 @@ def loads(text: str, weights: Mapping[str, Weight], place: str = "the text") -> 
     StepError
         If the text has not the format of `dumps` or a newer one, or the model is not possible.
     """
-    data = parsed(text, f"{place} is no model", infinite=True)
+    data = parsed(text, f"{place} is not a model", infinite=True)
     with unstamped(data, FORMAT, place, stamp=True) as entries:
         try:
             return placed(place, lambda: _model(entries, weights, place))
@@ -123,7 +123,7 @@ def _take(entry: Any, what: str, **hints: type) -> list[Any]:
 def _texts(values: list[Any], what: str) -> tuple[str, ...]:
     for value in values:
         if not isinstance(value, str) or not value.isprintable():
-            raise StepError(f"{what} has {shown(value)}, which is no name")
+            raise StepError(f"{what} has {shown(value)}, which is not a name")
     return tuple(values)
 
 
@@ -157,7 +157,7 @@ def _read_value(entry: Any, what: str) -> Value:
     for extent in shape[1:]:
         if type(extent) is not int or extent < 1:
             raise StepError(
-                f"{what}: only its first dim may be dynamic, and {shown(extent)} is no extent"
+                f"{what}: only its first dim may be dynamic, and {shown(extent)} is not an extent"
             )
     return Value(tuple(shape), element)
 

@@ -91,7 +91,7 @@ def products(a: Array, b: Array) -> Array:
 
 @cache
 def rescaled(factor: float, to: ElementType | str) -> Function:
-    """The function that multiplies int32 by a factor, rounded to 15 bits if it is no power of two.
+    """The function that multiplies int32 by a factor, of 15 bits if it is not a power of two.
 
     Raises
     ------

@@ -306,8 +306,8 @@ def fed(
     found = {name: model.taken(name, given) for name, given in inputs.items()}
     counts = {name: len(array) for name, array in found.items()}
     if len({*counts.values()}) > 1:
-        told = ", ".join(f"{name} has {count}" for name, count in counts.items())
-        raise StepError(f"{model.name}: its inputs must have one number of rows, but {told}")
+        each = ", ".join(f"{name} has {count}" for name, count in counts.items())
+        raise StepError(f"{model.name}: its inputs must have one number of rows, but {each}")
     behind = np.array(filled).reshape(-1)
     if sizes is not None and sizes.chunk is None:
         behind = np.broadcast_to(behind, sizes.requests)

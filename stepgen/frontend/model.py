@@ -293,28 +293,28 @@ class _Checker:
     def _operands(
         self, op: Op, found: Mapping[str, Value], trips: tuple[int, ...], shared: frozenset[str]
     ) -> Operands:
-        told = Operands(op.where, ())
+        place = Operands(op.where, ())
         values = []
         for name in op.inputs:
             if name not in found:
-                told.fail(f"it reads {shown(name)}, which nothing before it makes")
+                place.fail(f"it reads {shown(name)}, which nothing before it makes")
             values.append(found[name])
         if len(values) != op.kind.arity:
-            told.fail(f"it reads {op.kind.arity} values, not {len(values)}")
+            place.fail(f"it reads {op.kind.arity} values, not {len(values)}")
         for role in op.kind.needs:
             if role not in op.weights:
-                told.fail(f"it needs the weight {role}")
+                place.fail(f"it needs the weight {role}")
         shapes, elements = {}, {}
         for role, name in op.weights.items():
             if role not in (*op.kind.needs, *op.kind.takes):
                 takes = ", ".join((*op.kind.needs, *op.kind.takes)) or "none"
-                told.fail(f"it has no weight {shown(role)}; its weights are {takes}")
+                place.fail(f"it has no weight {shown(role)}; its weights are {takes}")
             if name not in self.model.weights:
-                told.fail(f"its {role} is {shown(name)}, and there is no such weight")
+                place.fail(f"its {role} is {shown(name)}, and there is no such weight")
             shape = self.model.weights[name].shape
             stacked = () if name in shared else trips
             if shape[: len(stacked)] != stacked:
-                told.fail(
+                place.fail(
                     f"its {role} {name} must have {shape_text(stacked)} in front, one of each "
                     f"layer, not {shape_text(shape)}"
                 )

@@ -283,7 +283,7 @@ class Lowering:
     layers : Layers or None
         Those of the loop that is being lowered.
     padding : Stream or None
-        Which rows of the tiles of a stream are no tokens.
+        Which rows of the tiles of a stream are not tokens.
     caches : Caches or None
         Those of a program that keeps them, a tile of tokens in each run.
     places : mapping of str to Places

@@ -38,14 +38,14 @@ class TensorFile:
         with self._open() as file:
             self.metadata: dict[str, str] = file.metadata() or {}
             for name in file.keys():  # noqa: SIM118
-                told = file.get_slice(name)
-                element = _ELEMENTS.get(told.get_dtype())
+                piece = file.get_slice(name)
+                element = _ELEMENTS.get(piece.get_dtype())
                 if element is None:
                     raise StepError(
-                        f"{path}: {name} has numbers of {told.get_dtype()}, known are "
+                        f"{path}: {name} has numbers of {piece.get_dtype()}, known are "
                         f"{', '.join(_ELEMENTS)}"
                     )
-                self.weights[name] = Weight(told.get_shape(), element, partial(self._read, name))
+                self.weights[name] = Weight(piece.get_shape(), element, partial(self._read, name))
 
     def _open(self) -> Any:
         from safetensors import SafetensorError, safe_open
@@ -55,7 +55,7 @@ class TensorFile:
         try:
             return safe_open(self.path, framework="np")
         except (SafetensorError, OSError) as error:
-            raise StepError(f"{self.path} is no file of safetensors: {error}") from None
+            raise StepError(f"{self.path} is not a file of safetensors: {error}") from None
 
     def _read(self, name: str) -> Array:
         with self._open() as file:

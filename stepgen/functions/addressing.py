@@ -361,7 +361,7 @@ class SpanFirst(_OneOfEach):
     makes: ClassVar = "first"
 
     def cuts_into(self) -> Parts:
-        """Selectors that tell the first address."""
+        """Selectors that name the first address."""
         return "first"
 
     def special(self, length: int) -> int:
@@ -385,7 +385,7 @@ class SpanLast(_OneOfEach):
     makes: ClassVar = "last"
 
     def cuts_into(self) -> Parts:
-        """Selectors that tell the last address."""
+        """Selectors that name the last address."""
         return "last"
 
     def special(self, length: int) -> int:

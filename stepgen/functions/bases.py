@@ -34,7 +34,7 @@ class _ByElement(Mapped, abstract=True):
     """A function of elements at the same position, numbers or addresses."""
 
     def calculates(self) -> calculate.Operation | None:
-        """What is computed of addresses; None if it is no arithmetic of addresses."""
+        """What is computed of addresses; None if it is not arithmetic of addresses."""
         return None
 
     def constant(self) -> int | None:
@@ -53,7 +53,7 @@ class _ByElement(Mapped, abstract=True):
     def unit(
         self, lanes: int, tiles: Sequence[Tile], without_stops: Sequence[bool]
     ) -> UnitParams | None:
-        """The PCU of `lane`; of addresses, which are no tiles, a unit for these."""
+        """The PCU of `lane`; of addresses, which are not tiles, a unit for these."""
         if tiles[0].element == address:
             operation = self.calculates()
             return calculate.of_tiles(operation, tiles, self.constant()) if operation else None

@@ -118,7 +118,7 @@ class Convert(Unary):
     def unit(
         self, lanes: int, tiles: Sequence[Tile], without_stops: Sequence[bool]
     ) -> UnitParams | None:
-        """The PCU of `lane`; of addresses and single flags, which are no tiles, `as_tile`."""
+        """The PCU of `lane`; of addresses and single flags, which are not tiles, `as_tile`."""
         x = tiles[0]
         if self.to == address:
             return as_scalar.AsScalar(x.element.name)

@@ -77,9 +77,9 @@ class _Masking(Mapped, abstract=True):
         row, col = np.arange(rows)[:, None], np.arange(cols)[None]
         return {"cols": col, "rows": row, "both": col - row}[self.by]
 
-    def compute(self, at: Setting, tile: Array, *told: Array) -> Array:
+    def compute(self, at: Setting, tile: Array, *bounds: Array) -> Array:
         """The tile with elements overwritten."""
-        last, *first = (int(number[0, 0]) for number in told)
+        last, *first = (int(number[0, 0]) for number in bounds)
         if self.most is not None and max(last, *first) > self.most:
             raise StepError(
                 f"{self} takes positions of at most {self.most}, not {max(last, *first)}"
@@ -128,7 +128,7 @@ class MaskCols(_Masking):
     positions: ClassVar = "the last position that is kept and that of the first column"
 
     def keeps_rows(self, operand: int) -> bool:
-        """Those of the tile, where rows are not told apart."""
+        """Those of the tile, where rows are not distinguished."""
         return operand == 0
 
     def largest_number(self, *types: DataType) -> int:

@@ -176,11 +176,11 @@ class Count(Scanned):
         return state + at.dtype.type(1)
 
     def fold_unit(self, lanes: int, streams: Sequence[Stream], rank: int) -> count.Count:
-        """A counter, which tells the number of a chunk."""
+        """A counter, which gives the number of a chunk."""
         return self._counter(streams, rank, every=False)
 
     def scan_unit(self, lanes: int, streams: Sequence[Stream], rank: int) -> count.Count:
-        """A counter, which tells each number."""
+        """A counter, which gives each number."""
         return self._counter(streams, rank, every=True)
 
     def _counter(self, streams: Sequence[Stream], rank: int, *, every: bool) -> count.Count:

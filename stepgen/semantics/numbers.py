@@ -66,7 +66,9 @@ def name_of(x: Array) -> str:
     try:
         return NAMES[x.dtype]
     except KeyError:
-        raise StepError(f"{x.dtype} is no element type; there are {', '.join(DTYPES)}") from None
+        raise StepError(
+            f"{x.dtype} is not an element type; there are {', '.join(DTYPES)}"
+        ) from None
 
 
 def is_float(name: str) -> bool:
@@ -164,7 +166,7 @@ def _numbers(data: Any, what: str) -> Array:
     try:
         raw = from_file(np.asarray(data))
     except (ValueError, TypeError, RuntimeError):
-        raise StepError(f"{what} is no regular array of numbers") from None
+        raise StepError(f"{what} is not a regular array of numbers") from None
     if raw.dtype == float and not isinstance(data, np.ndarray) and (abs(raw) >= 2**53).any():
         exact = np.array(data, dtype=object)  # numpy makes doubles of both 1 and 2**63 in a list
         raw = exact if all(isinstance(v, int | np.integer) for v in exact.flat) else raw
@@ -181,7 +183,7 @@ def _numbers(data: Any, what: str) -> Array:
             )
         raw = raw.astype(kind)
     if raw.dtype.kind not in "biuf" and raw.dtype != bfloat16:
-        raise StepError(f"{what} is no regular array of numbers, it holds {raw.dtype}")
+        raise StepError(f"{what} is not a regular array of numbers, it holds {raw.dtype}")
     if np.ma.is_masked(data):
         raise StepError(f"{what} is a masked array with missing numbers")
     return raw
@@ -191,7 +193,7 @@ def _doubles(raw: Array, what: str) -> Array:
     with np.errstate(invalid="ignore"):  # of signalling NaNs
         wide = raw.astype(np.float64)
     if raw.dtype.itemsize > 8 and not np.array_equal(wide.astype(raw.dtype), raw, equal_nan=True):
-        raise StepError(f"{what} holds numbers that are no doubles, round them to float64 first")
+        raise StepError(f"{what} holds numbers that are not doubles, round them to float64 first")
     return wide
 
 

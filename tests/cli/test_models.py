@@ -281,7 +281,7 @@ def test_a_text_is_tested_on_one_memory(stepgen, here) -> None:
         ),
         ("import m.pth", "m.pth may run code when it is read: give path.py:function, a folder"),
         ("import weights.safetensors", "has weights without the config of their model: give"),
-        ("import .", ". is no checkpoint: it has no config.json"),
+        ("import .", ". is not a checkpoint: it has no config.json"),
         ("import m.pt2", "m.pt2 is a flat program without modules"),
         ("import p.py:layer", "must return a module, or a module and example inputs, not Graph"),
         ("import llama --set a=1", "llama is a checkpoint and takes no parameters"),
@@ -289,7 +289,7 @@ def test_a_text_is_tested_on_one_memory(stepgen, here) -> None:
         ("import llama -o llama.npz", "--out is a file that ends in .stepgen"),
         ("show none.stepgen", "there is no file none.stepgen"),
         ("show llama/model.safetensors", "there is no program"),
-        ("show junk.stepgen", "junk.stepgen is no file of safetensors"),
+        ("show junk.stepgen", "junk.stepgen is not a file of safetensors"),
         ("show weights.stepgen", "has weights but no model: stepgen import makes one"),
         (
             "show m.stepgen --set x=1",

@@ -101,7 +101,7 @@ LLAMA = hf.config("llama")
         ({"intermediate_size": 21}, "mlp.gate_proj.weight is of 20 x 24, but .* it is of 21 x 24"),
         ({"num_hidden_layers": 5}, "lacks the weight model.layers.4.input_layernorm.weight"),
         ({"num_hidden_layers": 3}, "of llama has no weight model.layers.3.* and 8 more"),
-        ({"hidden_act": "mish"}, "hidden_act is 'mish', which is no known function"),
+        ({"hidden_act": "mish"}, "hidden_act is 'mish', which is not a known function"),
         ({"rope_scaling": {"rope_type": "yarn"}}, "RoPE of type 'yarn' is not known, those are"),
         ({"rope_scaling": {"rope_type": "linear"}}, "RoPE lacks 'factor'"),
         ({"partial_rotary_factor": 0.5}, "RoPE of a part of the columns can't be imported"),
@@ -129,7 +129,7 @@ def test_files_that_are_missing_or_damaged(tmp_path: Path) -> None:
             from_checkpoint(folder)
         assert "\n" not in str(caught.value)
 
-    refused("is no checkpoint: it has no config.json", tmp_path / "none")
+    refused("is not a checkpoint: it has no config.json", tmp_path / "none")
     folder = hf.write(tmp_path / "shards", LLAMA, made, shards=3)
     (folder / "model-1.safetensors").unlink()
     refused("lacks model-1.safetensors, which has 13 of its 39 weights", folder)
@@ -144,7 +144,7 @@ def test_files_that_are_missing_or_damaged(tmp_path: Path) -> None:
     (folder / "pytorch_model.bin").write_bytes(b"\x80\x02cposix\nsystem\n")
     refused("pytorch_model.bin may run code when it is read, so it is not", folder)
     (folder / "model.safetensors").write_bytes(b"no")
-    refused("is no file of safetensors", folder)
+    refused("is not a file of safetensors", folder)
     save_file({"a": np.zeros(2, np.uint16)}, folder / "model.safetensors")
     refused("a has numbers of U16, known are", folder)
     (folder / "config.json").write_text("{")

@@ -195,7 +195,7 @@ def test_a_layer_without_a_lowering_is_named() -> None:
         ({"last": True}, "perceptron: last is for phase=prefill, whose runs take many tokens"),
         (
             {"phase": "prefill", "rows": 6, "tile": 8},
-            "tiles of 8 rows of a cache are no whole chunks of 6 tokens: make rows 2, or tile 12",
+            "tiles of 8 rows of a cache are not whole chunks of 6 tokens: make rows 2, or tile 12",
         ),
         ({"columns": 2.5}, "perceptron: columns must be an integer of at least 1, not 2.5"),
     ],

@@ -237,14 +237,14 @@ def test_files_that_are_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     content = path.read_bytes()
     for broken in (b"", b"no", content[:40]):
         path.write_bytes(broken)
-        with pytest.raises(StepError, match=r"m.onnx (is no valid ONNX file|has no)"):
+        with pytest.raises(StepError, match=r"m.onnx (is not a valid ONNX file|has no)"):
             frontend.from_onnx(path)
     path.write_bytes(content.replace(b"m.data", b"../m.d"))
-    with pytest.raises(StepError, match=r"m.onnx (is no valid ONNX file|can't be read): "):
+    with pytest.raises(StepError, match=r"m.onnx (is not a valid ONNX file|can't be read): "):
         frontend.from_onnx(path)
     path.write_bytes(content)
     (tmp_path / "m.data").unlink()
-    with pytest.raises(StepError, match=r"m.onnx (is no valid ONNX file|can't be read): "):
+    with pytest.raises(StepError, match=r"m.onnx (is not a valid ONNX file|can't be read): "):
         frontend.from_onnx(path)
     with pytest.raises(StepError, match=r"none.onnx can't be read: No such file"):
         frontend.from_onnx(tmp_path / "none.onnx")

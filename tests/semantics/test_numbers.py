@@ -158,8 +158,8 @@ def test_bf16_rounds_a_double_once() -> None:
         ([[128]], "int8", "x holds 128, which does not fit into int8"),
         ([[0.5]], "int8", "x holds fractions"),
         ([[2]], "bool", "something else than booleans"),
-        ([[1, 2], [3]], "int8", "x is no regular array"),
-        ([["a"]], "f32", "x is no regular array"),
+        ([[1, 2], [3]], "int8", "x is not a regular array"),
+        ([["a"]], "f32", "x is not a regular array"),
     ],
 )
 def test_numbers_that_do_not_fit(data: list[object], element: str, message: str) -> None:

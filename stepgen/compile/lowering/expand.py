@@ -42,6 +42,6 @@ class ExpandCircuit(Circuit):
         )
         full = replace(one, capacity=max(2, beats * held_at_once(x.shape)))
         params = to.sized(full, one)
-        told = {} if ref is None else {"ref": to.input(node, 1, structure_only=True)}
+        reference = {} if ref is None else {"ref": to.input(node, 1, structure_only=True)}
         y = to.output(node, delay=params.delay(to.lanes))
-        to.unit(node.name, params, x=to.input(node, 0), **told, y=y)
+        to.unit(node.name, params, x=to.input(node, 0), **reference, y=y)

@@ -1,4 +1,4 @@
-"""What a user is told where no depth of a FIFO is enough."""
+"""Why no depth of a FIFO is enough, for users."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from ...ir.stream import Node, Stream
 from .depths import Unbounded
 
 
-def told(found: Unbounded, stream: Stream | None, consumer: Node) -> str:
+def reason(found: Unbounded, stream: Stream | None, consumer: Node) -> str:
     """What is missing, as a sentence.
 
     Parameters

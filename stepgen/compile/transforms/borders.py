@@ -124,7 +124,7 @@ def _joint(node: Node, borders: Mapping[Stream, Border]) -> Joint | None:
 
 
 def _behind(node: Node, borders: Mapping[Stream, Border]) -> Border | None:
-    """What belongs to a request behind an operator; None where requests can't be told apart."""
+    """What belongs to a request behind an operator; None where requests can't be distinguished."""
     x = node.inputs[-1] if node.op in ("expand", "streamify", "reassemble") else node.inputs[0]
     border, attrs = borders[x], node.attrs
     match node.op:

@@ -54,7 +54,7 @@ def branches(graph: Graph, partition: str | None) -> list[Branch]:
     Raises
     ------
     StepError
-        If there is no such Partition, or several, or its branches can't be told apart.
+        If there is no such Partition, or several, or its branches can't be distinguished.
     """
     if partition is None:
         found = [

@@ -102,7 +102,7 @@ def part_of(
     ends = [stream for node in graph.nodes for sink, stream in sinks if sink is node]
     if done is None and not ends:
         raise StepError(
-            f"parallelize needs something that tells that a request is finished, but nothing "
+            f"parallelize needs something that shows that a request is finished, but nothing "
             f"behind {named[0].name} leaves the program"
         )
     if done is not None:
@@ -111,14 +111,14 @@ def part_of(
         end = next((stream for stream in reversed(ends) if _is_counted(stream)), ends[-1])
     if end not in seen or end.shape[0].static != count or not _is_counted(end):
         raise StepError(
-            f"parallelize needs a stream that tells of each of the {count} requests that it is "
+            f"parallelize needs a stream that shows for each of the {count} requests that it is "
             f"finished, with one element or with tiles for each, but {end.name} is {end}"
         )
     return Part(count, tuple(named), ordered, tuple(results), end)
 
 
 def _is_counted(stream: Stream) -> bool:
-    """Whether the elements of a request can be made one that tells that it is finished."""
+    """Whether the elements of a request can be made one that shows that it is finished."""
     return stream.rank == 0 or isinstance(stream.dtype, Tile)
 
 

@@ -58,8 +58,8 @@ def node_named(graph: Graph, name: str, transform: str, op: str = "") -> Node:
     if name in names:
         return graph.node(name)
     near = [n.name for n in graph.nodes if n.op == op] or get_close_matches(name, names)
-    told = f"; there is {', '.join(near)}" if near else ""
-    raise StepError(f"{transform}: {graph.name} has no {op or 'operator'} {name}{told}")
+    others = f"; there is {', '.join(near)}" if near else ""
+    raise StepError(f"{transform}: {graph.name} has no {op or 'operator'} {name}{others}")
 
 
 class Rewrite:

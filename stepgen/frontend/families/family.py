@@ -54,7 +54,7 @@ class Family(ABC):
         kind = function_types().get(name)
         if kind is None or kind.arity != 1 or kind.__dataclass_fields__.keys() - _FIELDS:
             raise StepError(
-                f"{self.config.place}: {key} is {shown(name)}, which is no known function"
+                f"{self.config.place}: {key} is {shown(name)}, which is not a known function"
             )
         return function(name)
 

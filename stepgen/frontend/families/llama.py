@@ -32,7 +32,7 @@ class Llama(Family):
         config.only(pretraining_tp=1)
 
     def windows(self, layers: int) -> Sequence[int]:
-        """How far each layer looks back; 0 is no bound."""
+        """How far each layer looks back; 0 if it is unbounded."""
         return [0] * layers
 
     def turns(self, layer: int) -> str:

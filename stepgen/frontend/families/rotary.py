@@ -35,23 +35,23 @@ def frequencies(config: Config, width: int, layers: str = "", base: float = 1e4)
     StepError
         If the way of scaling is not known.
     """
-    told = dict(config.table("rope_parameters") or config.table("rope_scaling"))
+    scaling = dict(config.table("rope_parameters") or config.table("rope_scaling"))
     if layers:
-        told = dict(told.get(layers) or {})
-    theta = told.get("rope_theta") or config.take("rope_theta", float, base)
-    told = {**told, "rope_theta": theta}
-    if told.get("partial_rotary_factor") not in (None, 1.0) or config.data.get(
+        scaling = dict(scaling.get(layers) or {})
+    theta = scaling.get("rope_theta") or config.take("rope_theta", float, base)
+    scaling = {**scaling, "rope_theta": theta}
+    if scaling.get("partial_rotary_factor") not in (None, 1.0) or config.data.get(
         "partial_rotary_factor"
     ) not in (None, 1.0):
         raise StepError(f"{config.place}: RoPE of a part of the columns can't be imported")
-    kind = told.get("rope_type") or told.get("type") or "default"
-    plain = _plain(_number(told, "rope_theta", config), width)
+    kind = scaling.get("rope_type") or scaling.get("type") or "default"
+    plain = _plain(_number(scaling, "rope_theta", config), width)
     if kind not in _SCALED:
         known = ", ".join(_SCALED)
         raise StepError(
             f"{config.place}: RoPE of type {shown(kind)} is not known, those are {known}"
         )
-    return _SCALED[kind](plain, told, config)
+    return _SCALED[kind](plain, scaling, config)
 
 
 def _plain(theta: float, width: int) -> Floats:
@@ -59,21 +59,21 @@ def _plain(theta: float, width: int) -> Floats:
     return np.asarray(np.float32(1) / np.power(np.float32(theta), powers), np.float32)
 
 
-def _number(told: Mapping[str, Any], key: str, config: Config) -> float:
-    return Config(told, f"{config.place}: RoPE").take(key, float)
+def _number(scaling: Mapping[str, Any], key: str, config: Config) -> float:
+    return Config(scaling, f"{config.place}: RoPE").take(key, float)
 
 
-def _default(plain: Floats, told: Mapping[str, Any], config: Config) -> Floats:
+def _default(plain: Floats, scaling: Mapping[str, Any], config: Config) -> Floats:
     return plain
 
 
-def _linear(plain: Floats, told: Mapping[str, Any], config: Config) -> Floats:
-    return plain / np.float32(_number(told, "factor", config))
+def _linear(plain: Floats, scaling: Mapping[str, Any], config: Config) -> Floats:
+    return plain / np.float32(_number(scaling, "factor", config))
 
 
-def _llama3(plain: Floats, told: Mapping[str, Any], config: Config) -> Floats:
+def _llama3(plain: Floats, scaling: Mapping[str, Any], config: Config) -> Floats:
     factor, low, high, old = (
-        np.float32(_number(told, key, config))
+        np.float32(_number(scaling, key, config))
         for key in (
             *("factor", "low_freq_factor", "high_freq_factor"),
             "original_max_position_embeddings",

@@ -19,16 +19,16 @@ def types(config: Config, layers: int, sliding: Sequence[bool]) -> list[str]:
     StepError
         If the config has another number of kinds, or another kind.
     """
-    told = config.take("layer_types", list, [SLIDING if s else FULL for s in sliding])
-    strange = [kind for kind in told if kind not in (SLIDING, FULL)]
-    if strange or len(told) != layers:
+    named = config.take("layer_types", list, [SLIDING if s else FULL for s in sliding])
+    strange = [kind for kind in named if kind not in (SLIDING, FULL)]
+    if strange or len(named) != layers:
         raise StepError(
             f"{config.place}: layer_types must be {layers} times {SLIDING} or {FULL}, "
-            f"not {len(told)} with {strange[0] if strange else 'these'}"
+            f"not {len(named)} with {strange[0] if strange else 'these'}"
         )
-    return told
+    return named
 
 
 def by_type(config: Config, layers: int, window: int, sliding: Sequence[bool]) -> Sequence[int]:
-    """The window of each layer; 0 is no bound."""
+    """The window of each layer; 0 if it is unbounded."""
     return [window if kind == SLIDING else 0 for kind in types(config, layers, sliding)]

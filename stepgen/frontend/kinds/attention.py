@@ -21,7 +21,7 @@ class Attention(Kind):
     """``softmax(scale * q @ k.T) @ v`` of each head, of queries, keys and values [T, heads, width].
 
     Several heads of queries may share a head of keys and values. The weight ``window``, one number,
-    bounds how far back a query looks: itself and so many less one before it; 0 is no bound.
+    bounds how far back a query looks: itself and so many less one before it; 0 if it is unbounded.
 
     Parameters
     ----------

@@ -117,7 +117,7 @@ class Experts(Kind):
         if not 1 <= self.top <= count:
             given.fail(f"a token can't go to {self.top} of {count} experts")
         if not isinstance(self.fn, Unary):
-            given.fail(f"{self.fn} is no function of one number")
+            given.fail(f"{self.fn} is not a function of one number")
         return given.x
 
     def compute(self, at: Step, x: Array, **weights: Array) -> Array:  # type: ignore[override]

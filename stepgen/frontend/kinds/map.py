@@ -35,7 +35,7 @@ class Map(Kind):
     def result(self, given: Operands) -> Value:
         """A value like the inputs."""
         if not isinstance(self.fn, Unary | Binary) or self.fn.converts:
-            given.fail(f"{self.fn} is no function of real numbers, one by one")
+            given.fail(f"{self.fn} is not a function of real numbers, one by one")
         given.numbers()
         for other in given.values[1:]:
             if other != given.x:

@@ -63,7 +63,7 @@ class OnnxFile:
             raise StepError(f"{self.path} can't be read: {error.strerror or error}") from None
         except Exception as error:  # of protobuf and of the checker, which name no common base
             reason = " ".join(str(error).split())[:200]
-            raise StepError(f"{self.path} is no valid ONNX file: {reason}") from None
+            raise StepError(f"{self.path} is not a valid ONNX file: {reason}") from None
         return found
 
     def _name_tokens(self, x: Any) -> None:

@@ -101,7 +101,7 @@ class Translator:
         return self.b.add(kind, *handles, weights=given, name=path, line=str(self.file.path.name))
 
     def _path(self, node: Any) -> str:
-        """The module that a node comes from, as exporters tell it, or by its weights or name."""
+        """The module that a node comes from, as exporters note it, or by its weights or name."""
         settings = next((p.value for p in node.metadata_props if p.key == "namespace"), "")
         if (
             settings.count("/") > 1

@@ -107,8 +107,8 @@ def _norm(module: Any) -> Block | None:
     width = own["weight"].shape[0]
     x = torch().randn(5, width) * 3 + 1
     made = _called(module, x)
-    told = [getattr(module, key, None) for key in ("eps", "variance_epsilon")]
-    eps = next((float(e) for e in told if isinstance(e, float)), 1e-6)
+    stated = [getattr(module, key, None) for key in ("eps", "variance_epsilon")]
+    eps = next((float(e) for e in stated if isinstance(e, float)), 1e-6)
     ways: tuple[Literal["rms", "layer"], ...] = ("rms", "layer")
     for how, plus in itertools.product(ways, (0, 1)):
         weights = {key: numbers(p) + (plus if key == "weight" else 0) for key, p in own.items()}
@@ -221,10 +221,10 @@ def _weights_of_experts(arrays: dict[str, Any]) -> Iterator[dict[str, Array]]:
 
 def _tops(module: Any, count: int) -> list[int]:
     """How many experts a token may go to: what the modules say, then all numbers."""
-    told = [
+    stated = [
         getattr(part, key)
         for part in module.modules()
         for key in ("top_k", "num_experts_per_tok")
         if isinstance(getattr(part, key, None), int)
     ]
-    return list(dict.fromkeys([t for t in told if 1 <= t <= count] + list(range(1, count + 1))))
+    return list(dict.fromkeys([t for t in stated if 1 <= t <= count] + list(range(1, count + 1))))

@@ -113,11 +113,11 @@ def imported(
 
 
 def _tokens(dims: Mapping[str, tuple[int, int]] | None) -> tuple[int, int]:
-    told = {TOKENS: (1, 1024)} if dims is None else dict(dims)
-    for key in told:
+    bounded = {TOKENS: (1, 1024)} if dims is None else dict(dims)
+    for key in bounded:
         if key != TOKENS:
             raise StepError(f"a model has one dynamic dim, {TOKENS}, and none called {shown(key)}")
-    bounds = told.get(TOKENS)
+    bounds = bounded.get(TOKENS)
     try:
         least, most = (int(n) for n in bounds or ())
     except (TypeError, ValueError):
@@ -195,11 +195,11 @@ def _export(called: Any, args: list[Any], inputs: list[tuple[str, str]], tokens:
     except StepError:
         raise
     except Exception as error:
-        told = " ".join(str(error).split())[:300]
+        reason = " ".join(str(error).split())[:300]
         raise StepError(
             f"torch.export can't trace {type(getattr(called, WRAPPED)).__name__} for any number "
             f"{TOKENS} of tokens, with inputs {', '.join(_told(x, d) for x, (_, d) in given)}: "
-            f"{type(error).__name__}: {told}"
+            f"{type(error).__name__}: {reason}"
         ) from None
 
 

@@ -105,9 +105,9 @@ def _attending(kind: str, key: str) -> Callable[..., Any]:
         attn_mask: Any = None,
         average_attn_weights: bool = True,
         is_causal: bool = False,
-        **told: Any,
+        **options: Any,
     ) -> Any:
-        its = [value, *[told[name] for name in ("key", "value") if name in told]]
+        its = [value, *[options[name] for name in ("key", "value") if name in options]]
         if any(x is not query for x in (key_, *its) if x is not None):
             raise StepError(f"{key}: it reads keys of another value than queries")
         if key_padding_mask is not None or (attn_mask is not None and not is_causal):
@@ -170,15 +170,15 @@ def _transformers(module: Any, undo: ExitStack) -> None:
         ) from None
     paths = {id(part): path for path, part in module.named_modules()}
 
-    def attend(part: Any, q: Any, k: Any, v: Any, mask: Any, **told: Any) -> Any:
+    def attend(part: Any, q: Any, k: Any, v: Any, mask: Any, **options: Any) -> Any:
         key = f"{paths[id(part)]}/attention"
-        causal = told.get("is_causal")
+        causal = options.get("is_causal")
         BLOCKS[key] = Block(
             "attention",
             {
-                "scale": float(told.get("scaling") or q.shape[-1] ** -0.5),
-                "window": int(told.get("sliding_window") or 0),
-                "softcap": float(told.get("softcap") or 0),
+                "scale": float(options.get("scaling") or q.shape[-1] ** -0.5),
+                "window": int(options.get("sliding_window") or 0),
+                "softcap": float(options.get("softcap") or 0),
                 "causal": bool(getattr(part, "is_causal", True) if causal is None else causal),
             },
         )

@@ -96,9 +96,9 @@ class Translator(Layout):
         if kind == "rope":
             turns = self._value(xs[1])
             assert turns.turns is not None
-            x, told = self._heads(x), turns.turns.attributes
-            weight = self.b.weight(told["weight"], turns.turns.weights["frequencies"])
-            rope = Rope(attributes["pairs"], told["factor"])
+            x, settings = self._heads(x), turns.turns.attributes
+            weight = self.b.weight(settings["weight"], turns.turns.weights["frequencies"])
+            rope = Rope(attributes["pairs"], settings["factor"])
             made = self._add(rope, x, turns, weights={"frequencies": weight})
             return replace(x, handle=made)
         if kind == "attention":

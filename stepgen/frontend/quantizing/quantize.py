@@ -239,7 +239,7 @@ def _with_scales(
 
 def _has_logits(model: Model, ids: Array) -> bool:
     """Whether a model gives a number for each id, as for a loss; others have rows."""
-    return model.types[model.outputs[0]].width > ids.max()
+    return bool(model.types[model.outputs[0]].width > ids.max())
 
 
 def _narrowed(
