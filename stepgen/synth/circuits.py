@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -24,6 +25,7 @@ FIFO = "fifo"
 
 _KEPT = "attribute \\keep_hierarchy 1\n"
 _TOP = "top"
+_NUMBER = re.compile(r"\$\d+$")
 _PASSES = (
     *("proc -norom", "flatten", f"hierarchy -top {_TOP}"),
     *("opt_expr", "opt_merge", "opt_dff", "opt_expr", "opt_muxtree", "opt_merge", "opt_dff"),
@@ -86,7 +88,8 @@ def counted(design: Design, family: str) -> Counted:
     script = [f"read_rtlil <<rtlil\n{parts}\n{top}\nrtlil", *_PASSES, "write_json"]
     modules = json.loads(private.yosys().run(["-q", "-"], "\n".join(script)))["modules"]
     inside = {name: _whole(name, modules) for name in modules if name != _TOP}
-    made = {name: cell["type"] for name, cell in modules[_TOP]["cells"].items()}
+    # Amaranth adds a number to the name of an instance that is also that of a signal.
+    made = {_NUMBER.sub("", name): cell["type"] for name, cell in modules[_TOP]["cells"].items()}
 
     def found(instance: str) -> Counter[str]:
         return inside.get(made.get(f"accelerator.{instance}", ""), Counter())

@@ -77,12 +77,13 @@ def test_multipliers_and_block_ram_are_counted_exactly():
 def test_the_parts_of_an_estimate_add_up():
     g = sg.Graph("one")
     x = g.input("x", sg.int8[1, 8], (4,))
-    g.output(x.fifo(600).map(sg.fn.row_sum()), "y")
+    g.output(x.fifo(600).map(sg.fn.row_sum()).promote().accum(sg.fn.retile_row(), rank=1), "y")
     design = lower(g, lanes=8)
     found = estimate(design)
     assert found.units.keys() == {u.name for u in design.units}
     assert found.channels.keys() == {c.name for c in design.channels}
     parts = [*found.units.values(), *found.channels.values(), found.control]
+    assert found.units["x"]["ff"]  # though a signal has the same name
     assert found.total == {what: sum(p[what] for p in parts) for what in MEASURED}
     (deep,) = (c for c in design.channels if c.depth == 600)
     assert found.channels[deep.name]["block_ram"] == -(-deep.width // 18)  # 1024 rows of 18 bits
