@@ -17,8 +17,8 @@ from ..kinds.norm import Norm
 from ..kinds.rope import Rope
 from ..model import Model
 from .formulas import Block, chain_of, numbers, pair_of
-from .layout import Layout
 from .needed import torch
+from .quantized import Quantized
 from .values import Val, short
 
 _SAME = (
@@ -28,7 +28,7 @@ _SAME = (
 """Operations that leave numbers as they are."""
 
 
-class Translator(Layout):
+class Translator(Quantized):
     """Builds a model while it goes through the operations of an exported program."""
 
     def translate(self, name: Callable[[str], tuple[str, str]]) -> Model:
@@ -188,6 +188,10 @@ class Translator(Layout):
         return float(held)
 
     def _on_linear(self, x: Any, weight: Any, bias: Any = None) -> Val:
+        if weight.name in self.narrow:
+            return self._scaled_linear(self._value(x), weight, bias)
+        if self._value(x).step is not None:
+            raise self._fail("it reads int8, and its weight is of real numbers")
         held = [self._constant(w) for w in (weight, bias)]
         return self._linear(self._value(x), *held, transposed=True, path="")
 

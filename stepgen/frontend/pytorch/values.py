@@ -42,6 +42,8 @@ class Val:
         Whether the model's value is of heads.
     turns : Block or None
         Instead of a handle: angles of positions.
+    step : float or None
+        Of a value that was rounded to int8: what 1 stands for.
     """
 
     handle: Handle
@@ -49,6 +51,7 @@ class Val:
     width: int
     heads: bool = False
     turns: Block | None = None
+    step: float | None = None
 
 
 class Values:
