@@ -12,7 +12,7 @@ from ..hw.units.matmul.params import Matmul
 from ..ir.errors import StepError
 from ..ir.garbage import no_searches
 from .budget import Budget, budget_of
-from .memories import Choice, Rows, Stored, lowered
+from .memories import Choice, Rows, Stored, designed
 from .needs import TooLarge
 
 Lowered = Callable[[Stored], Rows]
@@ -58,17 +58,16 @@ def _allocated(
     rows: Lowered, depths: Mapping[str, int], fuse: bool, onchip: float | Budget | None
 ) -> Design:
     """See `allocated`."""
-    full = lowered(rows)
-    design = full.design(depths, fuse=fuse)
+    graph, stored, design = designed(rows, depths, fuse=fuse)
     if onchip is None:
         return design
     budget = budget_of(onchip)
     if budget.holds(design):
         return design
-    search = _Search(rows, depths, fuse, full.stored.choices, budget)
+    search = _Search(rows, depths, fuse, stored.choices, budget)
     lean = search.least()
     if search.takes(lean, paced=False) > budget.most:
-        raise TooLarge(search.design(lean, paced=False), full.graph, budget)
+        raise TooLarge(search.design(lean, paced=False), graph, budget)
     return search.raised(lean)
 
 
@@ -104,8 +103,9 @@ class _Search:
         key = lean, paced
         if key not in self._made:
             try:
-                rows = lowered(self.lower, lean, paced=paced)
-                self._made[key] = rows.design(self.depths, fuse=self.fuse)
+                *_, self._made[key] = designed(
+                    self.lower, self.depths, fuse=self.fuse, lean=lean, paced=paced
+                )
             except DesignError:
                 raise
             except StepError as error:

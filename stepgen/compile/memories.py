@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
 from ..hw.design.table import Design, DesignError
 from ..ir.dims import Dim, product_bound
@@ -101,7 +101,37 @@ class Rows(Protocol):
 R = TypeVar("R", bound=Rows)
 
 
-def lowered(rows: Callable[[Stored], R], lean: Collection[str] = (), *, paced: bool = True) -> R:
+@dataclass(frozen=True)
+class Made(Generic[R]):
+    """Rows, which are used up, and the design that they became.
+
+    Attributes
+    ----------
+    rows : Rows
+    design : Design or None
+        None if something may wait for ever.
+    """
+
+    rows: R
+    design: Design | None
+
+    @classmethod
+    def of(cls, rows: R) -> Made[R]:
+        """Derive the depths of its FIFOs."""
+        try:
+            return cls(rows, rows.design({}))
+        except DesignError:
+            raise
+        except StepError:
+            return cls(rows, None)
+
+    @property
+    def bits(self) -> float:
+        """Of all its memories."""
+        return math.inf if self.design is None else on_chip_bits(self.design)
+
+
+def lowered(rows: Callable[[Stored], R]) -> R:
     """The rows with which a design takes the fewest bits.
 
     Where references come back in any order or several times, a memory holds all chunks of a run,
@@ -111,23 +141,48 @@ def lowered(rows: Callable[[Stored], R], lean: Collection[str] = (), *, paced: b
     Parameters
     ----------
     rows : function of Stored
+    """
+    first = rows(Stored())
+    chosen = _fewest(rows, first.stored).rows.stored.reused if first.stored.kept else ()
+    return rows(Stored(chosen)) if chosen else first
+
+
+def designed(
+    rows: Callable[[Stored], R],
+    depths: Mapping[str, int],
+    *,
+    fuse: bool,
+    lean: Collection[str] = (),
+    paced: bool = True,
+) -> tuple[Graph, Stored, Design]:
+    """The program of such rows, what is known of its memories, and the design.
+
+    Parameters
+    ----------
+    rows : function of Stored
+    depths, fuse
+        As for `stepgen.compile.lower.lower`.
     lean, paced
         As of `Stored`.
+
+    Raises
+    ------
+    StepError
+        If there is no design.
     """
-    first = rows(Stored((), lean, paced))
-    chosen: frozenset[str] = frozenset()
-    least = _bits(rows(Stored((), lean, paced))) if first.stored.kept else 0
-    for name in first.stored.kept:
-        bits = _bits(rows(Stored(chosen | {name}, lean, paced)))
-        if bits < least:
-            chosen, least = chosen | {name}, bits
-    return rows(Stored(chosen, lean, paced)) if chosen else first
+    last = rows(Stored((), lean, paced))
+    if last.stored.kept:
+        made = _fewest(rows, last.stored)
+        if made.design is not None and fuse and not depths:
+            return made.rows.graph, made.rows.stored, made.design
+        last = rows(Stored(made.rows.stored.reused, lean, paced))
+    return last.graph, last.stored, last.design(depths, fuse=fuse)
 
 
-def _bits(rows: Rows) -> float:
-    try:
-        return on_chip_bits(rows.design({}))
-    except DesignError:
-        raise
-    except StepError:
-        return math.inf
+def _fewest(rows: Callable[[Stored], R], first: Stored) -> Made[R]:
+    """The design that takes the fewest bits, if memories are used again where that saves some."""
+    best = Made.of(rows(Stored((), first.lean, first.paced)))
+    for name in first.kept:
+        again = Stored(frozenset({*best.rows.stored.reused, name}), first.lean, first.paced)
+        best = min(best, Made.of(rows(again)), key=lambda made: made.bits)
+    return best

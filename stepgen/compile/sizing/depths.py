@@ -7,15 +7,13 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 
-import networkx as nx
-from networkx.algorithms.flow import edmonds_karp
-
 from ...hw.design.pace import RUN, Extents
 from ...hw.design.table import Channel, Design
 from ...ir.errors import StepError
+from .flow import Flow
 from .network import Block, Edge, Network
 from .requirements import Choice, Requirement, requirements
-from .waits import Break, Waits, meet
+from .waits import Break, Wait, Waits, meet
 
 SOURCE, SINK = -2, -3
 """Source and sink of the flow network of a requirement."""
@@ -71,6 +69,8 @@ class Sizing:
         self.network = Network(design, extents, fed_back)
         self.channels: dict[str, Channel] = design.channel
         self.depths: dict[str, int] = {}
+        self._following: dict[Wait, list[Wait]] = {}
+        self._known: dict[tuple[str, int], int] = {}
 
     def settle(self) -> None:
         """Meet all requirements, the largest first: depth that is already there costs nothing.
@@ -114,7 +114,7 @@ class Sizing:
             *(Choice(0, 1, one.paces) for one in block.numberings),
         ]
         meeting = [one for one in choices if meet(block, one, need.full, need.awaited)]
-        return Waits(need, partial(self.cost, block)).cheapest(meeting, most)
+        return Waits(need, partial(self.cost, block), self._following).cheapest(meeting, most)
 
     def room(self, block: Block, choice: Choice, edge: Edge) -> float:
         """Beats of an epoch."""
@@ -134,12 +134,12 @@ class Sizing:
 
     def cheapest(self, need: Requirement, cost: Cost) -> Cut:
         """The choice and the cut that cost the least."""
-        cuts = []
+        found = Cut(math.inf, need.choices[0], [])
         for choice in need.choices:
             if cost(need, choice, need.full) == 0:
                 return Cut(0, choice, [])
-            cuts.append(_cut(need, choice, cost))
-        return min(cuts, key=lambda cut: cut.bits)
+            found = min(found, _cut(need, choice, cost, found.bits), key=lambda cut: cut.bits)
+        return found
 
     def depth(self, need: Requirement, choice: Choice, edge: Edge) -> float:
         """Beats that a channel must hold if the requirement is met there."""
@@ -170,7 +170,14 @@ class Sizing:
             return 0
         if math.isinf(depth):
             return math.inf
-        return channel.memory_bits_of(int(depth)) - channel.memory_bits_of(now)
+        return self._bits(channel, int(depth)) - self._bits(channel, now)
+
+    def _bits(self, channel: Channel, depth: int) -> int:
+        """Bits of a channel of some depth."""
+        key = channel.name, depth
+        if key not in self._known:
+            self._known[key] = channel.memory_bits_of(depth)
+        return self._known[key]
 
     def _closes(self, need: Requirement, choice: Choice, edge: Edge) -> bool:
         """Whether a queue between the starts and an edge holds an epoch back until it is complete.
@@ -213,25 +220,22 @@ def _clocks(block: Block, full: Edge, awaited: Edge) -> list[int]:
     return [*found, *sorted({clock for clock in clocks if clock is not None})]
 
 
-def _cut(need: Requirement, choice: Choice, cost: Cost) -> Cut:
-    """Minimum cut between the starts and `full`."""
+def _cut(need: Requirement, choice: Choice, cost: Cost, most: float) -> Cut:
+    """Minimum cut between the starts and `full`, if it takes fewer bits than `most`."""
     above = need.block.above[need.full.tail]
     edges = [e for e in need.block.edges if e == need.full or e.head in above]
-    graph: nx.DiGraph = nx.DiGraph()
-    for edge in edges:
-        head = SINK if edge == need.full else edge.head
-        known = graph.get_edge_data(edge.tail, head, {"capacity": 0})["capacity"]
-        graph.add_edge(edge.tail, head, capacity=known + cost(need, choice, edge))
-    for n in need.starts:
-        graph.add_edge(SOURCE, n, capacity=math.inf)
     if not need.starts:
         return Cut(0, choice, [])
-    try:
-        # The paths are short and few. Whatever finds the flow, the cut is the one next to the sink.
-        bits, (near, far) = nx.minimum_cut(graph, SOURCE, SINK, flow_func=edmonds_karp)
-    except nx.NetworkXUnbounded:
+    flow = Flow(SOURCE, SINK)
+    for edge in edges:
+        head = SINK if edge == need.full else edge.head
+        flow.add(edge.tail, head, cost(need, choice, edge))
+    for n in need.starts:
+        flow.add(SOURCE, n, math.inf)
+    bits, far = flow.cut(most)
+    if math.isinf(bits):
         return Cut(math.inf, choice, [])
-    crossing = [e for e in edges if e.tail in near and (e == need.full or e.head in far)]
+    crossing = [e for e in edges if e.tail not in far and (e == need.full or e.head in far)]
     return Cut(bits, choice, crossing)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 
 import networkx as nx
@@ -260,8 +260,7 @@ class Block:
         return self._follow(
             {
                 source: {
-                    name: replace(pace, opened=False, prompt=False)
-                    for name, pace in self.parts[source].starts(level).items()
+                    name: pace.apart() for name, pace in self.parts[source].starts(level).items()
                 }
                 for source, level in levels.items()
             }
@@ -270,15 +269,16 @@ class Block:
     def _follow(self, starts: Mapping[int, Paces], *, run: bool = False) -> dict[str, Pace]:
         """Paces downstream of parts whose outputs have known ones, or of a `run` as one epoch."""
         paces: dict[str, Pace] = {}
+        below = set().union(*(self.below[n] for n in starts))
         for n in self.order:
+            if n not in below:
+                continue
             part = self.parts[n]
             known = {e.name: paces[e.name] for e in self.ins[n] if e.name in paces}
             if n in starts:
                 made = starts[n]
-            elif known:
-                made = part.follow({k: replace(p, closed="") for k, p in known.items()})
             else:
-                continue
+                made = part.follow({k: p.reopened() for k, p in known.items()})
             for edge in self.outs[n]:
                 pace = made[edge.name]
                 if run:

@@ -10,6 +10,9 @@ from functools import cached_property
 from ...hw.design.pace import RUN, Pace
 from .network import Block, Edge
 
+ENTIRE = Pace(RUN)
+"""Of what no clock sends, by the entire run."""
+
 
 @dataclass(frozen=True)
 class Choice:
@@ -31,8 +34,10 @@ class Choice:
 
     def pace(self, edge: Edge) -> Pace | None:
         """The pace of an edge; None if it is unknown."""
-        found = self.paces.get(edge.name, Pace(RUN) if self.level == RUN else None)
-        return found if found and found.aligned else None
+        found = self.paces.get(edge.name)
+        if found is None:
+            return ENTIRE if self.level == RUN else None
+        return found if found.aligned else None
 
 
 @dataclass(frozen=True)

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass, field
 from itertools import chain
 from operator import attrgetter
 
-import networkx as nx
-from networkx.algorithms.flow import edmonds_karp
-
 from ...hw.design.pace import RUN
+from .flow import Flow
 from .network import Block, Edge
 from .requirements import Choice, Requirement, never_waits
 
@@ -24,8 +22,8 @@ Cost = Callable[[Choice, Edge], float]
 WHOLE = Choice(RUN, 1, {})
 """The entire run as one epoch, which all edges have in common."""
 
-START, CLOSED = "start", "closed"
-"""Where a cycle starts and where it closes, in the flow network of its waits."""
+START = -1
+"""Where a cycle starts, in the flow network of its waits."""
 
 
 APART = 3
@@ -46,6 +44,40 @@ class Break:
 NEVER = Break(math.inf)
 
 
+@dataclass(frozen=True)
+class _Found:
+    """What a search gave that was to take fewer bits than `most`, and how many steps it took."""
+
+    found: Break
+    most: float
+    steps: float
+
+
+@dataclass
+class _Reached:
+    """Waits that follow each other as far as the epochs of a choice number them.
+
+    Attributes
+    ----------
+    seen : dict of Wait to int
+        All of them, numbered.
+    bits : dict of Wait to float
+        What the edges grow by to hold an epoch, of those that do not hold one yet.
+    steps : list of pairs of Wait
+        Which one follows which.
+    leaving : list of Wait
+        Those that the epochs no longer number.
+    closing : Wait or None
+        The one that closes a cycle.
+    """
+
+    seen: dict[Wait, int] = field(default_factory=dict)
+    bits: dict[Wait, float] = field(default_factory=dict)
+    steps: list[tuple[Wait, Wait]] = field(default_factory=list)
+    leaving: list[Wait] = field(default_factory=list)
+    closing: Wait | None = None
+
+
 class _TooLong(Exception):
     """A search takes more steps than it is worth."""
 
@@ -62,13 +94,16 @@ class Waits:
     need : Requirement
     cost : function
         Bits that an edge grows by to hold an epoch of a choice.
+    following : dict of Wait to list of Wait
+        What was found for other requirements of the same design, and is kept for more.
     """
 
-    def __init__(self, need: Requirement, cost: Cost) -> None:
-        self.need, self._cost = need, cost
+    def __init__(self, need: Requirement, cost: Cost, following: dict[Wait, list[Wait]]) -> None:
+        self.need, self._cost, self._following = need, cost, following
         self.growing = True
         self.searches = math.inf
         self._costs: dict[tuple[int, Edge], float] = {}
+        self._found: dict[Hashable, _Found] = {}
 
     def cheapest(self, choices: Sequence[Choice], most: float) -> Break:
         """The edges that break all cycles with the fewest bits, if these are fewer than `most`.
@@ -77,11 +112,11 @@ class Waits:
         Where they do so again and again the ways multiply, so the search is given up when it has
         taken more steps than it could save bits worth while: `SAVING` for each.
         """
-        start, joint = (self.need.awaited, False), {self.need.full.head}
+        start, joint = (self.need.awaited, False), frozenset((self.need.full.head,))
         tries = [(one, [*choices[n + 1 :], WHOLE]) for n, one in enumerate(choices)]
         self.searches = most / SAVING
         try:
-            return self._best([start], tries, (), joint)
+            return self._best([start], tries, frozenset(), joint, most)
         except _TooLong:
             return NEVER
 
@@ -96,8 +131,9 @@ class Waits:
         self,
         leaving: Sequence[Wait],
         choices: Sequence[Choice],
-        before: Collection[Wait],
-        visited: set[int],
+        before: frozenset[Wait],
+        visited: frozenset[int],
+        most: float,
     ) -> Break:
         """As `cheapest`, for cycles that go on with waits `leaving`, behind waits `before`."""
         tries = [
@@ -108,25 +144,29 @@ class Waits:
         there = {_waiting(wait) for wait in leaving}
         if len(there) <= APART:  # a part waits once on a cycle
             parts = [
-                self._best([w for w in leaving if _waiting(w) == n], tries, before, visited | {n})
+                self._best(
+                    [w for w in leaving if _waiting(w) == n], tries, before, visited | {n}, most
+                )
                 for n in there
             ]
             edges = chain.from_iterable(one.edges for one in parts)
             return Break(sum(one.bits for one in parts), tuple(edges))
-        return self._best(leaving, tries, before, visited)
+        return self._best(leaving, tries, before, visited, most)
 
     def _best(
         self,
         starts: Sequence[Wait],
         tries: Sequence[tuple[Choice, Sequence[Choice]]],
-        before: Collection[Wait],
-        visited: set[int],
+        before: frozenset[Wait],
+        visited: frozenset[int],
+        most: float,
     ) -> Break:
         """The cheapest of several choices; one that costs nothing is found without a flow."""
         growing, found = self.growing, NEVER
         for self.growing in (False, True) if growing else (False,):
             for choice, others in tries:
-                one = self._by(starts, choice, others, before, visited)
+                least = min(most, found.bits)
+                one = self._by(starts, choice, others, before, visited, least)
                 found = min(found, one, key=attrgetter("bits"))
                 if not found.bits:
                     break
@@ -140,67 +180,111 @@ class Waits:
         starts: Sequence[Wait],
         choice: Choice,
         others: Sequence[Choice],
-        before: Collection[Wait],
-        visited: set[int],
+        before: frozenset[Wait],
+        visited: frozenset[int],
+        most: float,
     ) -> Break:
-        """The edges by the epochs of one choice, as far as these number what cycles pass."""
-        self.searches -= 1
+        """The edges by the epochs of one choice, as far as these number what cycles pass.
+
+        Searches that meet again go on alike, so each is made once; it counts as many steps again.
+        """
+        key = self.growing, id(choice), frozenset(starts), before, visited
+        known = self._found.get(key)
+        if known is None or (math.isinf(known.found.bits) and most > known.most):
+            left = self.searches
+            found = self._search(starts, choice, others, before, visited, most)
+            known = self._found[key] = _Found(found, most, left - self.searches)
+        else:
+            self._step(known.steps)
+        return known.found
+
+    def _step(self, steps: float = 1) -> None:
+        """Take steps of a search, if they are worth while."""
+        self.searches -= steps
         if self.searches < 0:
             raise _TooLong
-        flows: nx.DiGraph = nx.DiGraph()
-        leaving, seen, todo = list[Wait](), set[Wait](), [*starts]
+
+    def _search(
+        self,
+        starts: Sequence[Wait],
+        choice: Choice,
+        others: Sequence[Choice],
+        before: frozenset[Wait],
+        visited: frozenset[int],
+        most: float,
+    ) -> Break:
+        """See `_by`."""
+        self._step()
+        reached = self._reached(starts, choice, visited)
+        if reached is None:
+            return NEVER
+        seen, beyond = reached.seen, Break(0)
+        if reached.leaving:
+            before = before.union(seen)
+            beyond = self._elsewhere(reached.leaving, others, before, visited, most)
+        if math.isinf(beyond.bits) or reached.closing is None:
+            return beyond
+        # Each wait is an arc from an even node to the next one.
+        flow = Flow(START, 2 * seen[reached.closing] + 1)
+        for wait in starts:
+            if wait in seen:
+                flow.add(START, 2 * seen[wait], math.inf)
+        for wait, bits in reached.bits.items():
+            flow.add(2 * seen[wait], 2 * seen[wait] + 1, bits)
+        for wait, after in reached.steps:
+            if after in seen:
+                flow.add(2 * seen[wait] + 1, 2 * seen[after], math.inf)
+        bits, far = flow.cut(most - beyond.bits)
+        if math.isinf(bits):
+            return NEVER
+        edges = [w[0] for w, n in seen.items() if 2 * n + 1 in far and 2 * n not in far]
+        return Break(bits + beyond.bits, (*((choice, edge) for edge in edges), *beyond.edges))
+
+    def _reached(
+        self, starts: Sequence[Wait], choice: Choice, visited: frozenset[int]
+    ) -> _Reached | None:
+        """The waits that follow those of `starts`; None if a cycle closes and no edge may grow."""
+        full, block = self.need.full, self.need.block
+        found, todo = _Reached(), [*starts]
         while todo:
             wait = todo.pop()
-            if wait in seen:
+            if wait in found.seen:
                 continue
             if not _numbered(choice, wait):
-                leaving.append(wait)
+                found.leaving.append(wait)
                 continue
-            seen.add(wait)
+            found.seen[wait] = len(found.seen)
             edge, for_space = wait
             bits = self.cost(choice, edge) if for_space else math.inf
             if not bits:
                 continue
-            if for_space and edge == self.need.full and not self.growing:
-                return NEVER
-            if self.growing:
-                flows.add_edge((wait, False), (wait, True), capacity=bits)
-            if for_space and edge == self.need.full:
-                flows.add_edge((wait, True), CLOSED, capacity=math.inf)
+            found.bits[wait] = bits
+            if for_space and edge is full:
+                if not self.growing:
+                    return None
+                found.closing = wait
                 continue
-            for after in self._after(edge, for_space, visited):
-                if for_space and not after[1] and not meet(self.need.block, choice, edge, after[0]):
-                    leaving.append(after)
-                    continue
-                if self.growing:
-                    flows.add_edge((wait, True), (after, False), capacity=math.inf)
-                todo.append(after)
-        beyond = Break(0)
-        if leaving:
-            beyond = self._elsewhere(leaving, others, {*before, *seen}, visited)
-        if math.isinf(beyond.bits) or CLOSED not in flows:
-            return beyond
-        for wait in starts:
-            flows.add_edge(START, (wait, False), capacity=math.inf)
-        try:
-            bits, (near, far) = nx.minimum_cut(flows, START, CLOSED, flow_func=edmonds_karp)
-        except nx.NetworkXUnbounded:
-            return NEVER
-        edges = [w[0] for w in seen if (w, False) in near and (w, True) in far]
-        return Break(bits + beyond.bits, (*((choice, edge) for edge in edges), *beyond.edges))
+            if (edge.head if for_space else edge.tail) in visited:
+                continue
+            for after in self._after(wait):
+                if for_space and not after[1] and not meet(block, choice, edge, after[0]):
+                    found.leaving.append(after)
+                else:
+                    found.steps.append((wait, after))
+                    todo.append(after)
+        return found
 
-    def _after(self, edge: Edge, for_space: bool, visited: set[int]) -> Iterator[Wait]:
+    def _after(self, wait: Wait) -> list[Wait]:
         """What the part may wait for that another one waits for at an edge."""
-        block = self.need.block
-        part = edge.head if for_space else edge.tail
-        if part in visited:
-            return
-        for other in block.outs[part]:
-            if other != edge:
-                yield other, True
-        for other in block.ins[part]:
-            if other != edge and not (for_space and never_waits(block, part, edge, other)):
-                yield other, False
+        if wait not in self._following:
+            block, (edge, for_space) = self.need.block, wait
+            part = edge.head if for_space else edge.tail
+            found: list[Wait] = [(other, True) for other in block.outs[part] if other != edge]
+            for other in block.ins[part]:
+                if other != edge and not (for_space and never_waits(block, part, edge, other)):
+                    found.append((other, False))
+            self._following[wait] = found
+        return self._following[wait]
 
 
 def meet(block: Block, choice: Choice, *inputs: Edge) -> bool:

@@ -102,9 +102,19 @@ class Pace:
             return self
         return replace(self, level=self.level + by) if self.level >= least else UNALIGNED
 
+    def reopened(self) -> Pace:
+        """The pace of what no queue holds back any more."""
+        return replace(self, closed="") if self.closed else self
+
+    def apart(self) -> Pace:
+        """The pace of a source that sends independently of others."""
+        return replace(self, opened=False, prompt=False) if self.opened or self.prompt else self
+
     def after(self, *others: Pace | None) -> Pace:
         """The pace of an output that also waits for `others`, which don't change its structure."""
         known = [o for o in others if o is not None]
+        if not known:
+            return self
         return replace(
             self,
             lag=max([self.lag, *(o.lag for o in known)]),
@@ -119,7 +129,7 @@ class Pace:
         level = self.level
         while level < len(extents) - 1 and extents[level].bound <= 1:
             level += 1
-        return replace(self, level=level)
+        return self if level == self.level else replace(self, level=level)
 
 
 UNALIGNED = Pace(0, math.inf, math.inf, aligned=False)
