@@ -13,6 +13,7 @@ from stepgen.cli.config import show_json
 from stepgen.cli.groups import check_unused, grouped
 from stepgen.cli.options import HardwareOptions, ProgramOptions, json_option
 from stepgen.cli.outputs import Output
+from stepgen.cli.ran import luts_option
 from stepgen.ir.errors import StepError
 
 if TYPE_CHECKING:
@@ -49,6 +50,7 @@ if TYPE_CHECKING:
     help="Run the cycle model: depths of FIFOs as derived, beside those by a schedule of units.",
 )
 @click.option("--all", "every", is_flag=True, help="Draw each of several branches that are alike.")
+@luts_option
 @json_option
 def command(
     program: ProgramOptions,
@@ -61,6 +63,7 @@ def command(
     itensor: bool,
     start_times: bool,
     every: bool,
+    luts: bool,
     json: bool,
 ) -> None:
     """Print operators with their types, or the circuit's units, channels and estimated cost.
@@ -90,6 +93,8 @@ def command(
         raise StepError("--start-times prints depths of FIFOs: leave out what else prints or draws")
     if not drawn:
         check_unused("is for drawings: add --svg or --dot", "every")
+    if drawn or not design:
+        check_unused("is for the table of a circuit: add --design", "luts")
     if compiled:
         models.compiled(program, hardware, json=json)
         return
@@ -109,7 +114,7 @@ def command(
     elif itensor:
         _orders(loaded.graph, json=json)
     elif design:
-        _design(hardware.circuit().experiment(loaded).design, json=json)
+        _design(hardware.circuit().experiment(loaded).design, luts=luts, json=json)
     elif json:
         from stepgen.ir.text import dumps
 
@@ -202,22 +207,24 @@ def _depths(loaded: Program, hardware: HardwareOptions, *, json: bool) -> None:
         console.show(*report.tables(found))
 
 
-def _design(table: Design, *, json: bool) -> None:
+def _design(table: Design, *, luts: bool, json: bool) -> None:
     """Print a design table, and what it takes of an FPGA by estimate."""
     from stepgen.hw.design.table import ESTIMATE
     from stepgen.report import console, resources
     from stepgen.synth.estimate import estimate
     from stepgen.tools import waiting
 
-    try:
-        with waiting.progress(quiet=json) as progress:
-            progress("estimating resources", 0)
-            found, missing = estimate(table), ""
-    except StepError as error:  # a unit of one's own may have no circuit yet
-        found, missing = None, f"resources can't be estimated: {error}"
+    found, missing = None, ""
+    if luts:
+        try:
+            with waiting.progress(quiet=json) as progress:
+                progress("estimating resources", 0)
+                found = estimate(table)
+        except StepError as error:  # a unit of one's own may have no circuit yet
+            missing = f"resources can't be estimated: {error}"
     if json:
         extra = {} if found is None else {ESTIMATE: resources.document(table, found)}
         console.show_json({**loads(table.to_json()), **extra})
         return
-    shown = (missing,) if found is None else resources.tables(table, found)
+    shown = (missing,) * bool(missing) if found is None else resources.tables(table, found)
     console.show(*console.design_tables(table), *shown)
