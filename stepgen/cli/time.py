@@ -20,6 +20,7 @@ from stepgen.cli.options import (
 )
 from stepgen.cli.outputs import INPUT, Output
 from stepgen.cli.scenarios import many
+from stepgen.cli.schedules import side_by_side
 
 if TYPE_CHECKING:
     from stepgen.commands.time import TimeResult
@@ -40,6 +41,15 @@ if TYPE_CHECKING:
     metavar="FILE.npz",
     help="Write cycles, and bytes read and written, of each of the --scenarios.",
 )
+@click.option(
+    "--schedules",
+    "regions",
+    type=click.IntRange(1),
+    metavar="REGIONS",
+    help="A block of a model under each schedule: its experts with --routing, by address, in "
+    "static and dynamic tiles, and in turn on so many regions; or its attention with --lengths, on "
+    "one region and on so many.",
+)
 @json_option
 def command(
     program: ProgramOptions,
@@ -51,13 +61,18 @@ def command(
     every: bool,
     scenarios: Path | None,
     out: Path | None,
+    regions: int | None,
     json: bool,
 ) -> int | None:
     """Predict the cycles of a run, and in how many each unit is busy, starved or full."""
     if scenarios is not None:
-        check_unused("is for one run, and --scenarios are many", pictures, "every")
+        check_unused("is for one run, and --scenarios are many", pictures, "every", "regions")
         return many(program, hardware, when, who, scenarios, out, json=json)
     check_unused("is for many runs: add --scenarios", who, "out")
+    if regions is not None:
+        check_unused("is for one run, and --schedules are several", pictures, "every")
+        side_by_side(program, hardware, when, regions, json=json)
+        return None
     _one(program, hardware, when, pictures, every=every, json=json)
     return None
 

@@ -161,6 +161,24 @@ def test_experts_and_lengths_of_traces(stepgen, here, llama) -> None:
     assert "Stream[address 1x2; 1, 3, 2]" in shown
 
 
+def test_schedules_of_a_block_side_by_side(stepgen, here, llama) -> None:
+    save(_experts(), "moe.stepgen")
+    np.save("routing.npy", [[0, 1], [1, 0], [0, 1], [1, 0]])
+    line = "time moe.stepgen --routing routing.npy --set expert_rows=2"
+    found = {
+        one["schedule"]: one for one in stepgen(f"{line} --schedules 1 --json").json["schedules"]
+    }
+    assert [one["read"] for one in found.values()] == [n * 2 * 192 for n in (4, 2, 1, 2, 1)]
+    alone = stepgen(f"{line} --transform time_multiplex:regions=1 --json").json
+    assert found["dynamic, 1 region"]["cycles"] == alone["cycles"]
+    assert found["dynamic tiles"]["multipliers"] > found["dynamic, 1 region"]["multipliers"]
+    stepgen("import llama -o m.stepgen")
+    np.save("lengths.npy", [3, 9])
+    attention = "time m.stepgen --set block=self_attn.attention --lengths lengths.npy --schedules 2"
+    shown = stepgen(attention).out
+    assert all(f"{how}, 2 regions" in shown for how in ("coarse", "interleaved", "dynamic"))
+
+
 @pytest.mark.slow
 def test_experts_by_tiles_as_a_circuit(stepgen, here) -> None:
     save(_experts(), "moe.stepgen")
@@ -307,6 +325,12 @@ def test_a_text_is_tested_on_one_memory(stepgen, here) -> None:
             "it sends token 0 to expert 3, of the experts 0 to 2",
         ),
         ("time moe.stepgen --routing few.csv --inputs x.npz", "has 1 tokens, and x has 2"),
+        ("time moe.stepgen --schedules 1", "experts or attention: give --routing or --lengths"),
+        ("time moe.stepgen --routing few.csv --schedules 2", "divide 3 branches evenly among 2"),
+        (
+            "time moe.stepgen --routing few.csv --set tiling=static --schedules 1",
+            "--schedules chooses what --set tiling does: leave it out",
+        ),
         ("time mlp.stepgen --lengths far.npy", "has no attention, whose caches --lengths fills"),
         ("show p.py:layer --compiled", "--compiled is for models"),
         ("show m.stepgen --compiled --svg x.svg", "--compiled prints units, and --svg and --dot"),
