@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import chain
 
 from ...hw.design.pace import RUN, Extents
 from ...hw.design.table import Channel, Design
@@ -105,15 +106,16 @@ class Sizing:
     def excluding(self, need: Requirement, most: float) -> Break:
         """The cheapest depths that leave no cycle of waits through both inputs; see `Waits`."""
         block = need.block
+        clocks = chain.from_iterable(_clocks(block, need.full, one) for one in need.awaited)
         choices = [
             *(
                 Choice(level, 1, block.paces(clock, level))
-                for clock in _clocks(block, need.full, need.awaited)
+                for clock in dict.fromkeys(clocks)
                 for level in range(block.levels(clock) + 1)
             ),
             *(Choice(0, 1, one.paces) for one in block.numberings),
         ]
-        meeting = [one for one in choices if meet(block, one, need.full, need.awaited)]
+        meeting = [one for one in choices if meet(block, one, need.full, *need.awaited)]
         return Waits(need, partial(self.cost, block), self._following).cheapest(meeting, most)
 
     def room(self, block: Block, choice: Choice, edge: Edge) -> float:
@@ -204,7 +206,7 @@ class Sizing:
         edge = loose[0] if loose else need.full
         dims = [d.name for d in reversed(edge.extents) if math.isinf(d.bound)]
         unit = self.network.units[need.full.head].name
-        return Unbounded(edge.name, need.awaited.name, unit, dims)
+        return Unbounded(edge.name, need.awaited[0].name, unit, dims)
 
 
 def _clocks(block: Block, full: Edge, awaited: Edge) -> list[int]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from ...hw.design.pace import RUN, Pace
@@ -50,15 +50,17 @@ class Requirement:
     Attributes
     ----------
     block : Block
-    full, awaited : Edge
-        Both inputs of the part that waits.
+    full : Edge
+        An input of the part that waits.
+    awaited : tuple of Edge
+        The inputs that it waits at, of which the choices hold alike.
     choices : tuple of Choice
         At least one: the entire run.
     """
 
     block: Block
     full: Edge
-    awaited: Edge
+    awaited: tuple[Edge, ...]
     choices: tuple[Choice, ...]
 
     @cached_property
@@ -81,19 +83,22 @@ class Requirement:
 
 def requirements(block: Block) -> Iterator[Requirement]:
     """All requirements of a block, except those that its structure meets."""
-    seen = set()
     for joint in block.order:
         for full in block.ins[joint]:
+            alike: dict[tuple[frozenset[int], tuple[tuple[int, int], ...]], list[Edge]] = {}
+            known: dict[tuple[frozenset[int], tuple[tuple[int, int], ...]], Requirement] = {}
             for awaited in block.ins[joint]:
                 if awaited == full or never_waits(block, joint, full, awaited):
                     continue
                 clock = block.clock(full, awaited)
                 choices = _choices(block, clock, joint, full, awaited)
                 by = block.sources(full) | block.sources(awaited) if clock is None else {clock}
-                key = full.name, frozenset(by), tuple((c.level, c.epochs) for c in choices)
-                if choices and key not in seen:
-                    seen.add(key)
-                    yield Requirement(block, full, awaited, choices)
+                key = frozenset(by), tuple((c.level, c.epochs) for c in choices)
+                if choices:
+                    alike.setdefault(key, []).append(awaited)
+                    known.setdefault(key, Requirement(block, full, (awaited,), choices))
+            for key, need in known.items():
+                yield replace(need, awaited=(*alike[key],))
 
 
 def never_waits(block: Block, joint: int, full: Edge, awaited: Edge) -> bool:

@@ -112,11 +112,12 @@ class Waits:
         Where they do so again and again the ways multiply, so the search is given up when it has
         taken more steps than it could save bits worth while: `SAVING` for each.
         """
-        start, joint = (self.need.awaited, False), frozenset((self.need.full.head,))
+        starts = [(awaited, False) for awaited in self.need.awaited]
+        joint = frozenset((self.need.full.head,))
         tries = [(one, [*choices[n + 1 :], WHOLE]) for n, one in enumerate(choices)]
         self.searches = most / SAVING
         try:
-            return self._best([start], tries, frozenset(), joint, most)
+            return self._best(starts, tries, frozenset(), joint, most)
         except _TooLong:
             return NEVER
 

@@ -64,6 +64,16 @@ def test_swiglu_experts_share_regions_at_the_same_cost(tiling):
     assert after.memory < before.memory
 
 
+def test_a_region_never_waits_for_rows_that_come_later():
+    """Tiles of an expert are full before that of another one, whose row comes first."""
+    old, inputs = sg.example("moe")(
+        tokens=13, experts=4, top=2, width=8, hidden=16, columns=8, tiling="static",
+        routing=np.array([[0, 2], *[[0, 3]] * 12]),
+    )  # fmt: skip
+    new = time_multiplex(old, regions=2)
+    assert sg.time(new.graph, new.inputs(inputs)).cycles > 0
+
+
 def test_weights_lie_below_one_another():
     old, inputs = small_moe([[0, 1, 2, 3]], "dynamic")
     new = time_multiplex(old, regions=2)
