@@ -215,6 +215,11 @@ class Checkpoint(Source):
         found = self.tensors[name]
         if found.shape != shape:
             self._misfit(name, found.shape, shape)
+        if found.element.startswith("int"):
+            raise StepError(
+                f"{self.folder}: {name} has numbers of {found.element} without scales, and weights "
+                "are real numbers: bf16, f16 or f32"
+            )
         self.used.add(name)
         return found
 

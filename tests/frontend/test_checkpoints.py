@@ -121,6 +121,13 @@ def test_a_config_that_does_not_fit(changed: Any, sentence: str, tmp_path: Path)
         from_checkpoint(tmp_path)
 
 
+def test_a_weight_of_integers(tmp_path: Path) -> None:
+    made, name = hf.weights(LLAMA), "model.layers.1.mlp.up_proj.weight"
+    folder = hf.write(tmp_path, LLAMA, {**made, name: made[name].astype(np.int32)})
+    with pytest.raises(StepError, match=f"{name} has numbers of int32 without scales"):
+        from_checkpoint(folder)
+
+
 def test_files_that_are_missing_or_damaged(tmp_path: Path) -> None:
     made = hf.weights(LLAMA)
 
