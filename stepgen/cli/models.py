@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from stepgen.ir.graph import Graph
     from stepgen.ir.lanes import Lanes
     from stepgen.program.program import Program
+    from stepgen.semantics.executor import Result
 
 more_option = click.option(
     "--more",
@@ -233,15 +234,28 @@ def experiments(
     experiments : list of list of Experiment
         Those on one design together.
     """
+    made = decoder(program, hardware.circuit().lanes or LANES)
+    runs = (
+        (graph, inputs, lambda result, count=count: made.after(result, count))
+        for graph, inputs, count in text.runs(program, made)
+    )
+    return on_designs(program, hardware, when, runs)
+
+
+def on_designs(
+    program: ProgramOptions,
+    hardware: HardwareOptions,
+    when: RunOptions,
+    runs: Iterable[tuple[Graph, dict[str, Any], Callable[[Result], object]]],
+) -> tuple[Program, list[list[Experiment]]]:
+    """Runs one after the other, as `experiments`: each has its result taken before the next."""
     from dataclasses import replace
 
     from stepgen.program import program as programs
 
-    lanes = hardware.circuit().lanes or LANES
-    made = decoder(program, lanes)
     name = Path(program.program).name
     loaded, found = None, {}
-    for graph, inputs, count in text.runs(program, made):
+    for graph, inputs, took in runs:
         if id(graph) not in found:
             one = programs.Program(graph, inputs, name, frozenset(inputs))
             loaded = loaded or one
@@ -251,7 +265,7 @@ def experiments(
         else:
             first = found[id(graph)][0]
             found[id(graph)].append(replace(first, inputs=inputs, built=first.design))
-        made.after(found[id(graph)][-1].reference, count)
+        took(found[id(graph)][-1].reference)
     assert loaded is not None  # a text has a token
     return loaded, [*found.values()]
 

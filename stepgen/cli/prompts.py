@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,8 +16,10 @@ if TYPE_CHECKING:
     from stepgen.cli.options import HardwareOptions, ProgramOptions, RunOptions
     from stepgen.cosim.experiment import Experiment
     from stepgen.frontend import Batch, Request
+    from stepgen.ir.graph import Graph
     from stepgen.ir.lanes import Lanes
     from stepgen.program.program import Program
+    from stepgen.semantics import executor
 
 
 @dataclass
@@ -32,29 +35,47 @@ class Prompts:
         By request, what the model makes of its last token.
     generated : dict of str to list of int
         Those that followed.
+    requests : dict of Request to str
+        Names of those that have joined.
     """
 
     ids: dict[str, Any]
     more: int
     outputs: dict[str, dict[str, Any]] = field(default_factory=dict)
     generated: dict[str, list[int]] = field(default_factory=dict)
+    requests: dict[Request, str] = field(default_factory=dict)
 
-    def steps(self, made: Batch) -> Iterator[dict[str, Any]]:
-        """Inputs of each run until every request has its tokens; `took` goes on behind it."""
+    def runs(
+        self, made: Batch
+    ) -> Iterator[tuple[Graph, dict[str, Any], Callable[[executor.Result], None]]]:
+        """By run its program, its inputs, and what takes its result before the next one.
+
+        A request joins as soon as there is a place for it, its prompt in chunks first if there is a
+        program for them, and leaves with its last token.
+
+        Raises
+        ------
+        StepError
+            If a request does not fit into the caches.
+        """
         from stepgen.frontend.state import check_room
 
         for name, ids in self.ids.items():
             check_room(made.sizes.rows, len(ids), self.more, f"{made.model.name}, request {name}")
-        self.requests: dict[Request, str] = {}
-        for name, ids in self.ids.items():
-            self.requests[made.admit(ids)] = name
-            self.generated[name] = []
-        while made.requests:
-            yield made.inputs()
+        waiting = [*self.ids]
+        while waiting or made.requests:
+            while waiting and len(made.requests) < made.sizes.requests:
+                name = waiting.pop(0)
+                request = made.join(self.ids[name])
+                self.requests[request], self.generated[name] = name, []
+                while (inputs := made.filling(request)) is not None:
+                    assert made.prefill is not None
+                    yield made.prefill, inputs, partial(made.filled, request)
+            yield made.graph, made.inputs(), partial(self._took, made)
 
-    def took(self, made: Batch, found: dict[Request, dict[str, Any]]) -> None:
-        """Take what a run gives: requests get a token more, or leave."""
-        for request, outputs in found.items():
+    def _took(self, made: Batch, result: executor.Result) -> None:
+        """Take what a step gives: requests get a token more, or leave."""
+        for request, outputs in made.after(result).items():
             name = self.requests[request]
             self.outputs[name] = outputs
             if len(self.generated[name]) == self.more:
@@ -112,8 +133,8 @@ def decode(
         progress("building the program", 0.0)
         made = _batch(program, prompts, lanes)
         progress("running", 0.1)
-        for inputs in prompts.steps(made):
-            prompts.took(made, made.after(executor.run(made.graph, inputs, lanes=lanes)))
+        for graph, inputs, took in prompts.runs(made):
+            took(executor.run(graph, inputs, lanes=lanes))
     named = {
         f"{request}/{name}": array
         for request, outputs in prompts.outputs.items()
@@ -141,23 +162,6 @@ def decode(
 def experiments(
     program: ProgramOptions, hardware: HardwareOptions, when: RunOptions, prompts: Prompts
 ) -> tuple[Program, list[list[Experiment]]]:
-    """Runs on one memory, each a token of all requests; as `models.experiments`."""
-    from dataclasses import replace
-
-    from stepgen.ir.errors import StepError
-    from stepgen.program.program import Program
-
+    """Runs on one memory, of chunks of prompts and of a token of all; as `models.experiments`."""
     made = _batch(program, prompts, hardware.circuit().lanes or LANES)
-    if made.prefill is not None:
-        raise StepError("several prompts are tested token by token: leave phase=prefill out")
-    loaded, found = None, []
-    for inputs in prompts.steps(made):
-        if loaded is None:
-            loaded = Program(made.graph, inputs, Path(program.program).name, frozenset(inputs))
-            one = when.timing().experiment(loaded, hardware.circuit(), seed=program.seed)
-        else:
-            one = replace(found[0], inputs=inputs, built=found[0].design)
-        found.append(one)
-        prompts.took(made, made.after(one.reference))
-    assert loaded is not None  # there is a prompt
-    return loaded, [found]
+    return models.on_designs(program, hardware, when, prompts.runs(made))

@@ -131,7 +131,7 @@ class Batch(Programs):
         self.requests: list[Request] = []
 
     def admit(self, prompt: Sequence[int]) -> Request:
-        """Let a request join.
+        """Let a request join; with `chunk`, take all tokens but the last one by the reference.
 
         Parameters
         ----------
@@ -142,6 +142,20 @@ class Batch(Programs):
         ------
         StepError
             If all places are taken, or the prompt is empty, too long, or has ids past the table.
+        """
+        request = self.join(prompt)
+        while (inputs := self.filling(request)) is not None:
+            assert self.prefill is not None
+            self.filled(request, executor.run(self.prefill, inputs, lanes=self.lanes))
+        return request
+
+    def join(self, prompt: Sequence[int]) -> Request:
+        """As `admit`, without runs: those that `filling` has inputs of come before the next step.
+
+        Raises
+        ------
+        StepError
+            As of `admit`.
         """
         ids = np.asarray(self.model.taken(IDS, prompt))
         taken = {request.place for request in self.requests}
@@ -154,20 +168,30 @@ class Batch(Programs):
         fed(self.model, {IDS: ids})  # checks them
         check_room(self.sizes.rows, 0, len(ids), self.model.name)
         request = Request(free[0], ids.tolist())
-        if self.prefill is not None:
-            self._fill(request)
         self.requests.append(request)
         return request
 
-    def _fill(self, request: Request) -> None:
-        """Take all tokens but the last one, which the next step decodes."""
+    def filling(self, request: Request) -> dict[str, Any] | None:
+        """Contents of streams and tensors for a run of `prefill` on a request's next tokens.
+
+        Returns
+        -------
+        dict of str to array, or None
+            None if the next step takes what is left: without `chunk` all, else the last token.
+        """
+        left = len(request.ids) - 1 - request.rows
+        if self.prefill is None or left < 1:
+            return None
+        size = next(self.pieces(request.rows, left))
+        ids = {IDS: np.array(request.ids[request.rows : request.rows + size])}
+        inputs = fed(self.model, ids, self.chunks, request.rows, request.place)
+        return {**self.memory, **inputs}
+
+    def filled(self, request: Request, result: executor.Result) -> None:
+        """Go on with the memory of such a run."""
         assert self.prefill is not None
-        for size in self.pieces(0, len(request.ids) - 1):
-            ids = {IDS: np.array(request.ids[request.rows : request.rows + size])}
-            inputs = fed(self.model, ids, self.chunks, request.rows, request.place)
-            result = executor.run(self.prefill, {**self.memory, **inputs}, lanes=self.lanes)
-            self.keep(self.prefill, result)
-            request.rows += size
+        request.rows += next(self.pieces(request.rows, len(request.ids) - 1 - request.rows))
+        self.keep(self.prefill, result)
 
     def leave(self, request: Request) -> None:
         """Let a request leave; its place is free.

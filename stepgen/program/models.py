@@ -420,7 +420,7 @@ def batch(
     lanes : int or mapping of str to int
         Lanes of a slice.
     requests : int
-        Texts.
+        Texts, which all run at a time if `batch` does not say how many do.
 
     Raises
     ------
@@ -434,7 +434,7 @@ def batch(
     if phase == "stream":
         raise StepError(f"{spec} takes all tokens in one run: give them by --inputs, not by --ids")
     alone = parameters()
-    whole = ("batch", "filled", "last", "block", "layer", "tiling", "expert_rows")
+    whole = ("filled", "last", "block", "layer", "tiling", "expert_rows", "apart")
     for name in (*whole, "onchip_bits", "group"):
         if asked[name] != alone[name]:
             raise StepError(
@@ -445,6 +445,5 @@ def batch(
     assert sizes is not None
     names = ("element", "columns", "cache", "tile", "tile_rows", "tile_cols", "array")
     given = {name: asked[name] for name in names}
-    return placed(
-        spec, lambda: Batch(model, requests=requests, chunk=sizes.chunk, lanes=lanes, **given)
-    )
+    given |= {"requests": asked["batch"] if "batch" in settings else requests}
+    return placed(spec, lambda: Batch(model, chunk=sizes.chunk, lanes=lanes, **given))

@@ -245,10 +245,10 @@ def test_prompts_of_different_length_are_decoded_together(stepgen, here, llama) 
             error = np.abs(found[f"{name}/logits"] - want[-1]).max()
             assert error < 2e-6 * np.abs(want).max()
             assert [int(row.argmax()) for row in want[len(ids) - 1 : -1]] == text[len(ids) :]
-    alike = stepgen(
-        f"run m.stepgen --ids prompts.npz {given} --set phase=prefill --set rows=3 --json"
-    )
-    assert alike.json["generated"] == told["generated"]
+    # In chunks; and with two places, the third request joins when another one leaves.
+    for more in ("--set phase=prefill --set rows=3", "--set batch=2"):
+        alike = stepgen(f"run m.stepgen --ids prompts.npz {given} {more} --json")
+        assert alike.json["generated"] == told["generated"]
 
 
 @pytest.mark.slow
@@ -264,11 +264,9 @@ def test_prompts_are_tested_together(stepgen, here) -> None:
     told = stepgen(line).json
     assert told["good"]
     assert len(told["tokens"]) == 3
-    np.save("ids.npy", [3, 1, 4])
-    chunks = line.replace("prompts.npz", "ids.npy") + " --set phase=prefill --set rows=2"
-    told = stepgen(chunks).json
+    told = stepgen(f"{line} --set phase=prefill --set rows=2 --set batch=1").json
     assert told["good"]
-    assert len(told["tokens"]) == 2  # a chunk of two, and the rest
+    assert len(told["tokens"]) == 3  # a chunk of two and the rest, and the other text behind it
 
 
 @pytest.mark.slow
@@ -358,9 +356,9 @@ def test_a_text_is_tested_on_one_memory(stepgen, here) -> None:
         ("time m.stepgen --set cache=33", "takes 32 tokens at most, so its cache has no 33 rows"),
         ("time m.stepgen --set cache=8 --set filled=8", "8 are there and 1 more do not fit"),
         ("run m.stepgen --ids far.npy --set filled=1", "so filled can't be 1"),
-        ("run m.stepgen --ids two.npz --set batch=2", "from their first tokens on, so batch can't"),
+        ("run m.stepgen --ids two.npz --set filled=2", "their first tokens on, so filled can't be"),
+        ("run m.stepgen --ids two.npz --set apart=true", "first tokens on, so apart can't be True"),
         ("run m.stepgen --ids two.npz --set cache=2", "request b: its caches hold 2 tokens"),
-        ("test m.stepgen --ids two.npz --set phase=prefill", "token by token: leave phase=prefill"),
         ("run m.stepgen --ids square.npz", "b must have the shape [tokens], not [1, 2]"),
         ("run m.stepgen --ids long.npy", "takes 1 to 32 tokens in a run, not 33"),
         ("run m.stepgen --ids far.npy --save-inputs x.npz", "--save-inputs is for one run"),
