@@ -133,7 +133,8 @@ def drawn_bus(draw: Draw) -> Bus:
     return Bus(draw.one((32, 64, 128)), 32, draw.one((1, 2, 4, 16)), draw.one((1, 2, 8)))
 
 
-@pytest.mark.parametrize("seed", some_slow(range(20), 3))
+# With seed 5 a second run shows where the turns begin.
+@pytest.mark.parametrize("seed", some_slow((5, 0, 1, *range(6, 20), 2, 3, 4), 3))
 def test_tiles_for_several(seed):
     draw = Draw(seed)
     made = Shared(draw, drawn_bus(draw), draw.one((2, 3, 4)))
