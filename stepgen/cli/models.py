@@ -77,6 +77,7 @@ def compiled(program: ProgramOptions, hardware: HardwareOptions, *, json: bool) 
 def run(
     program: ProgramOptions,
     ids: Path | None,
+    more: int,
     out: Path | None,
     save_inputs: Path | None,
     *,
@@ -86,22 +87,31 @@ def run(
     import numpy as np
 
     from stepgen.frontend.drawing import drawn
+    from stepgen.frontend.state import State, check_room
     from stepgen.tools.atomic import atomic_file
     from stepgen.tools.waiting import progress as shown_progress
 
     model, left = opened(program)
     _none_left(program, left)
-    given = _given(program, model, ids)
+    text, given = text_of(ids, more), _given(program, model, ids)
+    if text is not None and more:
+        text.check(model)
+        check_room(model.tokens[1], len(given["ids"]), more, model.name, most=model.tokens[1])
     random = drawn(model, given, program.seed)
+    state, generated = State(model.tokens[1]), []
     with shown_progress(quiet=json) as progress:
         progress("running", 0.1)
-        found = model.run({**given, **random})
+        parts = [model.run({**given, **random}, state=state)]
+        for _ in range(more):
+            generated.append(int(parts[-1][model.outputs[0]][-1].argmax()))
+            parts.append(model.run({"ids": generated[-1:]}, state=state))
+    found = {name: np.concatenate([part[name] for part in parts]) for name in model.outputs}
     for path, arrays in ((out, found), (save_inputs, {**given, **random})):
         if path is not None:
             with atomic_file(path) as partial:
                 named: dict[str, Any] = {**arrays}
                 np.savez(partial, **named)
-    _tell(model, found, sorted(random), program.seed, out, json=json)
+    _tell(model, found, sorted(random), program.seed, out, json=json, generated=generated)
 
 
 def decode(
@@ -169,18 +179,31 @@ class Text:
             At once, if the model takes no such text or its caches have no room for it.
         """
         from stepgen.frontend.state import check_room
-        from stepgen.ir.errors import StepError
 
         given = _given(program, made.model, self.ids)
-        model = made.model
-        if self.more and set(model.inputs) - {"positions"} != {"ids"}:
+        if self.more:
+            self.check(made.model)
+            model = made.model
+            check_room(
+                made.sizes.rows, len(given["ids"]), self.more, model.name, most=model.tokens[1]
+            )
+        return self._tokens(made, made.tokens(given))
+
+    def check(self, model: Model) -> None:
+        """Check that a model can go on behind a text.
+
+        Raises
+        ------
+        StepError
+            If it takes something else than ids.
+        """
+        from stepgen.ir.errors import StepError
+
+        if set(model.inputs) - {"positions"} != {"ids"}:
             raise StepError(
                 f"--more is for models of ids, and the inputs of {model.name} are "
                 f"{', '.join(model.inputs)}"
             )
-        if self.more:
-            check_room(made.sizes.rows, len(given["ids"]), self.more, model.name)
-        return self._tokens(made, made.tokens(given))
 
     def _tokens(
         self, made: Decoder, given: Iterable[dict[str, Any]]

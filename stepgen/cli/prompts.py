@@ -61,7 +61,8 @@ class Prompts:
         from stepgen.frontend.state import check_room
 
         for name, ids in self.ids.items():
-            check_room(made.sizes.rows, len(ids), self.more, f"{made.model.name}, request {name}")
+            model, most = made.model.name, made.model.tokens[1]
+            check_room(made.sizes.rows, len(ids), self.more, f"{model}, request {name}", most=most)
         waiting = [*self.ids]
         while waiting or made.requests:
             while waiting and len(made.requests) < made.sizes.requests:

@@ -33,7 +33,7 @@ from stepgen.cli.outputs import INPUT, NAME, Output
     "--group",
     type=click.IntRange(1),
     metavar="ROWS",
-    help="Rows of a weight that share a scale, where they divide it evenly; not for int.  "
+    help="Most rows of a weight that share a scale: groups are equal, so fewer may; not for int.  "
     "[default: all]",
 )
 @click.option(
@@ -46,9 +46,9 @@ from stepgen.cli.outputs import INPUT, NAME, Output
 @click.option(
     "--calibration",
     type=click.Choice(["mse", "minmax", "percentile"]),
-    default="mse",
-    help="What steps of values do not cut off. mse: what makes the squares of errors least. "
-    "minmax: all that was seen. percentile: all but one number of a thousand.",
+    help="What steps of values do not cut off, of w8a8 and w4a8. mse: what makes the squares of "
+    "errors least. minmax: all that was seen. percentile: all but one number of a thousand.  "
+    "[default: mse]",
 )
 @click.option(
     "--override",
@@ -78,7 +78,7 @@ def command(
     scheme: str,
     group: int | None,
     scales: str | None,
-    calibration: str,
+    calibration: str | None,
     override: Sequence[str],
     evaluate: Path | None,
     out: Path | None,

@@ -64,7 +64,7 @@ def command(
 ) -> None:
     """Run the reference (golden model) and print its results."""
     if golden:
-        models.run(program, ids, out, save_inputs, json=json)
+        models.run(program, ids, more, out, save_inputs, json=json)
         return
     from stepgen.ir.lanes import lanes_from
 

@@ -128,6 +128,8 @@ def command(
 
     if board is not None and machine != "board":
         raise StepError(f"--board can't be given with --machine {machine}, which needs none")
+    if top_k is not None and temperature == 0:
+        raise StepError("--top-k is for drawing: give a --temperature above 0, or leave it out")
     if timeline is not None and machine in ("golden", "reference"):
         raise StepError(
             f"--timeline can't be given with --machine {machine}, which has no cycles: board and "

@@ -326,7 +326,8 @@ class _Base:
         if experiment.design.hash != self.design.hash:
             raise StepError(
                 f"it needs another circuit than the program without scenarios: "
-                f"{program.graph.name} makes its shapes from what it is given"
+                f"{program.graph.name} makes its shapes from what it is given; give that "
+                f"program routing or lengths of the same shape, and a cache that holds all"
             )
 
 

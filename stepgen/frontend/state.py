@@ -45,8 +45,19 @@ class State:
             check_room(self.capacity, self.rows, tokens, model)
 
 
-def check_room(capacity: int, rows: int, tokens: int, model: str) -> None:
+def check_room(
+    capacity: int, rows: int, tokens: int, model: str, *, most: int | None = None
+) -> None:
     """Check that caches which have some rows have room for more tokens.
+
+    Parameters
+    ----------
+    capacity, rows, tokens : int
+        Rows that the caches hold, that are there, and that are to come.
+    model : str
+        Its name, and which request it is.
+    most : int, optional
+        Tokens that the model takes, which no cache exceeds.
 
     Raises
     ------
@@ -54,7 +65,10 @@ def check_room(capacity: int, rows: int, tokens: int, model: str) -> None:
         If they are full.
     """
     if rows + tokens > capacity:
+        remedy = f"a cache of {rows + tokens} would hold them"
+        if most is not None and rows + tokens > most:
+            remedy = f"the model takes {most} at most"
         raise StepError(
             f"{model}: its caches hold {capacity} tokens, {rows} are there and {tokens} more do "
-            f"not fit; a cache of {rows + tokens} would hold them"
+            f"not fit; {remedy}"
         )

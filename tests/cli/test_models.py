@@ -245,6 +245,11 @@ def test_prompts_of_different_length_are_decoded_together(stepgen, here, llama) 
             error = np.abs(found[f"{name}/logits"] - want[-1]).max()
             assert error < 2e-6 * np.abs(want).max()
             assert [int(row.argmax()) for row in want[len(ids) - 1 : -1]] == text[len(ids) :]
+    np.save("first.npy", prompts["first"])
+    golden = stepgen("run m.stepgen --golden --ids first.npy --more 2 -o golden.npz --json").json
+    assert golden["generated"] == told["generated"]["first"]
+    with np.load("golden.npz") as whole, np.load("out.npz") as found:
+        assert np.allclose(whole["logits"][-1], found["first/logits"], rtol=0, atol=2e-6)
     # In chunks; and with two places, the third request joins when another one leaves.
     for more in ("--set phase=prefill --set rows=3", "--set batch=2"):
         alike = stepgen(f"run m.stepgen --ids prompts.npz {given} {more} --json")
@@ -352,6 +357,11 @@ def test_a_text_is_tested_on_one_memory(stepgen, here) -> None:
             "run p.py:layer --ids far.npy",
             "--ids and --golden are for models",
         ),
+        (
+            "run m.stepgen --golden --ids far.npy --more 31",
+            "its caches hold 32 tokens, 2 are there and 31 more do not fit; the model takes 32 at",
+        ),
+        ("run m.stepgen --golden --more 2", "--more goes on behind a text: give it by --ids"),
         ("time m.stepgen --set phase=stream", "attention can only be lowered with phase=decode"),
         ("time m.stepgen --set cache=33", "takes 32 tokens at most, so its cache has no 33 rows"),
         ("time m.stepgen --set cache=8 --set filled=8", "8 are there and 1 more do not fit"),

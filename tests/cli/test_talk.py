@@ -89,6 +89,7 @@ def test_the_verilog_writes_and_a_difference_ends_the_text(stepgen, here, monkey
             "--timeline can't be given with --machine golden, which has no cycles",
         ),
         ("--top-k 0", "--top-k"),
+        ("--top-k 5", "--top-k is for drawing: give a --temperature above 0"),
     ],
 )
 def test_bad_input_is_one_sentence(stepgen, here, words, sentence) -> None:

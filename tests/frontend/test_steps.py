@@ -162,6 +162,8 @@ def test_a_model_without_logits_has_errors_and_no_loss() -> None:
         ({"calibrate": TEXT, "override": {"*.up*": "w8", "*.wq": "w8"}}, "override '.*wq' fits no"),
         ({"scheme": "w8", "override": {"*": "none"}}, "decoder has no linear, whose weights could"),
         ({"scheme": "w8", "override": {"*.up": "w8a8"}}, "the scheme w8a8 needs a calibration"),
+        ({"scheme": "w8", "calibration": "mse"}, "calibration is for w8a8, w4a8: w8 leaves values"),
+        ({"scheme": "int", "calibration": "mse"}, "calibration is for w8a8, w4a8: int searches"),
         ({"scheme": "int", "override": {"*": "w8"}}, "override is for w8, w4, w8a8, w4a8: int has"),
     ],
 )

@@ -94,7 +94,7 @@ def quantize(
     scheme: Scheme = "int",
     evaluate: Any = None,
     group: int | None = None,
-    calibration: Method = "mse",
+    calibration: Method | None = None,
     override: Mapping[str, str] | None = None,
     scales: Scales | None = None,
 ) -> Model:
@@ -122,9 +122,9 @@ def quantize(
         Ids for `Quantized.losses`, by default those of the calibration set.
     group : int, optional
         Most rows of a weight that share a scale, of schemes with scales; by default all.
-    calibration : {"mse", "minmax", "percentile"}
+    calibration : {"mse", "minmax", "percentile"}, optional
         What of a value is cut off, of ``w8a8`` and ``w4a8``: what makes the squares of errors
-        least, nothing that was seen, or one number of a thousand.
+        least, as by default, nothing that was seen, or one number of a thousand.
     override : mapping of str to str, optional
         Other schemes with scales, or ``none``, by patterns of names of operations, as
         ``{"*.mlp.*": "w4a8", "logits": "none"}``. Of several that fit the last counts.
@@ -154,7 +154,7 @@ def quantized(
     progress: Callable[[float], None] | None = None,
     *,
     group: int | None = None,
-    calibration: str = "mse",
+    calibration: str | None = None,
     override: Mapping[str, str] | None = None,
     scales: str | None = None,
 ) -> Quantized:
@@ -173,11 +173,17 @@ def quantized(
         raise StepError(f"there are no scales {shown(scales)}, those are {known}")
     if scheme in SCHEMES:
         schemes = Schemes(scheme, override or {})
+        if calibration is not None and not schemes.needing:
+            raise StepError(f"calibration is for w8a8, w4a8: {scheme} leaves values as they are")
         make = _narrowed(schemes, group, scales)
-        return _with_scales(model, schemes, calibrate, evaluate, make, calibration, progress)
+        return _with_scales(
+            model, schemes, calibrate, evaluate, make, calibration or "mse", progress
+        )
     for option, given in (("group", group), ("override", override), ("scales", scales)):
         if given:
             raise StepError(f"{option} is for {', '.join(SCHEMES)}: int has no scales")
+    if calibration is not None:
+        raise StepError("calibration is for w8a8, w4a8: int searches for places")
     ids, unseen = _texts(model, scheme, calibrate, evaluate)
     assert ids is not None
     assert unseen is not None
