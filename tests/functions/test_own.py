@@ -113,7 +113,7 @@ def test_pieces_on_tiles_are_what_the_type_says(
 def test_pieces_that_the_type_does_not_tell_are_not_timed() -> None:
     x = sg.Graph("cut").input("x", sg.f32[4, 8], (3, 2))
     x.graph.output(x.flat_map(sg.fn.positive(), rank=0), "y")
-    told = r"positive\(\) has no timing on tiles, since its type does not tell how many pieces"
+    told = r"positive\(\) has no timing on tiles, since its type does not say how many pieces"
     with pytest.raises(sg.StepError, match=rf"^flat_map_0 \(test_own.py:\d+\): {told}"):
         simulate(x.graph, {"x": rows_of([[4, 4]] * 3)}, SDA)
 

@@ -313,7 +313,7 @@ ADD = (Operation("add", (0, 1), "int8"),)
         ({"rows": -1}, (2, 8, 3), (2, 8, 2), "tiles need slices and rows, not 2 and -1"),
         ({"start": 256}, (2, 8, 3), (2, 8, 2), "a state of int8 can't start at 256"),
         ({"operands": ("int8",)}, (2, 8, 3), (2, 8, 2), "it needs the element types of the state"),
-        ({"operands": ("int8", "int7")}, (2, 8, 3), (2, 8, 2), "int7 is no element type"),
+        ({"operands": ("int8", "int7")}, (2, 8, 3), (2, 8, 2), "int7 is not an element type"),
         (
             {"operations": (Operation("multiply", (0, 1), "int32"),)},
             (2, 8, 3),

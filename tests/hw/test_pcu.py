@@ -176,7 +176,7 @@ def test_tables_that_are_none(table, to, message):
         (("int8",), [("add", (0, 0), "f32")], "operation 0, add: it does not make f32 of int8 an"),
         (("int8",), [("convert", (0,), "bool")], "operation 0, convert: it does not make bool of"),
         (("f32",), [("add", (0, 0), "f32")], "x must carry f32, not int8"),
-        (("int7",), [], "int7 is no element type"),
+        (("int7",), [], "int7 is not an element type"),
     ],
 )
 def test_what_can_not_be_built(operands, operations, message):
@@ -190,7 +190,7 @@ def test_what_can_not_be_built(operands, operations, message):
     ("operation", "message"),
     [
         (("plus", (0, 0), "int8"), "there is no operation 'plus', those are constant, add"),
-        (("add", (0, 0), "int7"), "'int7' is no element type"),
+        (("add", (0, 0), "int7"), "'int7' is not an element type"),
         (("add", (0, "x"), "int8"), "operands must be a sequence, each of them an integer"),
     ],
 )

@@ -81,7 +81,7 @@ class Operation:
             known = ", ".join(OPERATIONS)
             raise StepError(f"there is no operation {shown(self.name)}, those are {known}")
         if self.element not in ELEMENTS:
-            raise StepError(f"{shown(self.element)} is no element type")
+            raise StepError(f"{shown(self.element)} is not an element type")
 
     @property
     def to(self) -> ElementType:

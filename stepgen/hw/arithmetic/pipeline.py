@@ -49,7 +49,7 @@ class Pipeline:
         known = len(self.inputs)
         for name in self.inputs:
             if name not in ELEMENTS:
-                return f"{name} is no element type"
+                return f"{name} is not an element type"
         for number, o in enumerate(self.operations):
             if not all(0 <= k < known for k in o.operands):
                 return f"operation {number}, {o.name}: it takes values that are not there yet"

@@ -15,9 +15,9 @@ LOW_BITS = FACTOR_BITS - 1
 ROUND = 2
 """Pipeline stages that round and saturate."""
 MULTIPLIER_BITS, SHIFT_BITS = 15, 5
-"""Width of a multiplier and of a shift that are no constants."""
+"""Width of a multiplier and of a shift that are not constants."""
 SELECT = 3
-"""Pipeline stages of a shift that is no constant: by 16 and 8, by 4, by 2 and 1."""
+"""Pipeline stages of a shift that is not constant: by 16 and 8, by 4, by 2 and 1."""
 
 
 @dataclass(frozen=True)

@@ -49,9 +49,9 @@ def by_type(node: Node) -> list[int]:
         If the type rule does not say it, or the tiles have too many different extents.
     """
     function, stream, out = node.attrs["fn"], node.inputs[0], node.outputs[0]
-    told = f"{node.name} ({node.where}): {function} has no timing on tiles, since"
+    failure = f"{node.name} ({node.where}): {function} has no timing on tiles, since"
     if not (holds_tiles(stream) and holds_tiles(out)):
-        raise StepError(f"{told} it cuts {stream.dtype} into {out.dtype}, whose contents matter")
+        raise StepError(f"{failure} it cuts {stream.dtype} into {out.dtype}, whose contents matter")
     assert isinstance(stream.dtype, Tile)
     rows, cols = _free(stream.dtype.rows, "rows"), _free(stream.dtype.cols, "cols")
     call = Call(Graph("cutting"), node.op, node.inputs, node.attrs, node.where)
@@ -59,11 +59,11 @@ def by_type(node: Node) -> list[int]:
     made = [cut.dims[-1].expr, *(dim.expr for dim in cut.dtype.dims)]
     unknown = {s for e in made for s in e.free_symbols} - {rows.expr, cols.expr}
     if unknown or cut.total is not None:
-        raise StepError(f"{told} its type does not tell how many pieces of what extents it makes")
+        raise StepError(f"{failure} its type does not say how many pieces of what extents it makes")
     spans = [_span(dim) for dim in (rows, cols)]
     if len(spans[0]) * len(spans[1]) > MOST_ENTRIES:
         raise StepError(
-            f"{told} tiles {stream.dtype} can have more than {MOST_ENTRIES:,} pairs of extents; "
+            f"{failure} tiles {stream.dtype} can have more than {MOST_ENTRIES:,} pairs of extents; "
             f"give one of them a bound"
         )
     grid = np.meshgrid(*spans, indexing="ij")
@@ -95,6 +95,6 @@ def _values(expr: Expr, extents: dict[Expr, npt.NDArray[np.int64]]) -> npt.NDArr
     """The values of an expression, in the order of a table."""
     given = {symbol.name: extents[symbol] for symbol in expr.free_symbols}
     shape = next(iter(extents.values())).shape
-    with np.errstate(divide="ignore", invalid="ignore"):  # what is no number is no extent
+    with np.errstate(divide="ignore", invalid="ignore"):  # NaN is not an extent
         found = expr.evaluate(given)
     return np.broadcast_to(np.asarray(found, float), shape).reshape(-1)

@@ -13,7 +13,7 @@ from .program import Program
 
 OPERAND = offsets("channel", "columns", "steps", "path")
 """Origin of an operand; its path through tuples has `DEEPEST` words. A selector, and a row
-of flags or addresses, whose word is no tile, has its columns here, all else 0; so have addresses
+of flags or addresses, whose word is not a tile, has its columns here, all else 0; so have addresses
 that a function computes with."""
 DEEPEST = 4
 """Most levels of nested tuples."""

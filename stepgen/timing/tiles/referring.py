@@ -22,7 +22,7 @@ def refers(stream: Stream, uses: Uses, above: tuple[Stream, ...] = ()) -> bool:
     stream : Stream
     uses : mapping of Stream to sequence of (Node, int)
     above : tuple of Stream
-        Streams that wait for the answer: a loop of references is no use by itself.
+        Streams that wait for the answer: a loop of references does not count as a use.
     """
     if not isinstance(stream.dtype, Buffer) or stream in above:
         return False

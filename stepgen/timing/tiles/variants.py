@@ -103,16 +103,18 @@ def described(path: Path) -> Description:
     except OSError as error:
         raise StepError(f"can't read the machine {path}: {error.strerror or error}") from None
     except ValueError as error:
-        raise StepError(f"{path} is no machine: {error}") from None
-    data = read_json(text, f"{path} is no machine")
+        raise StepError(f"{path} is not a machine: {error}") from None
+    data = read_json(text, f"{path} is not a machine")
     if not isinstance(data, dict):
-        raise StepError(f"{path} is no machine: it must hold one JSON object")
+        raise StepError(f"{path} is not a machine: it must hold one JSON object")
     own = {"name": path.stem, **{key: data[key] for key in _OWN if key in data}}
     for key, value in own.items():
         if not isinstance(value, str) or not value:
-            raise StepError(f"{path} is no machine: {key} must be a name, not {_shown(value)}")
+            raise StepError(f"{path} is not a machine: {key} must be a name, not {_shown(value)}")
     if "like" not in own:
-        raise StepError(f'{path} is no machine: it lacks "like", the machine that it differs from')
+        raise StepError(
+            f'{path} is not a machine: it lacks "like", the machine that it differs from'
+        )
     changes = {key: value for key, value in data.items() if key not in _OWN}
     found = Description(own["like"], own["name"], changes)
     try:

@@ -59,11 +59,11 @@ def test_a_file_is_a_machine(tmp_path):
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
-        ("{", "m.json is no machine: Expecting .*"),
-        ("[]", "m.json is no machine: it must hold one JSON object"),
-        ("{}", 'm.json is no machine: it lacks "like", .*'),
-        ('{"like": 3}', "m.json is no machine: like must be a name, not 3"),
-        ('{"like": "sda", "like": "sda"}', "m.json is no machine: 'like' is there twice"),
+        ("{", "m.json is not a machine: Expecting .*"),
+        ("[]", "m.json is not a machine: it must hold one JSON object"),
+        ("{}", 'm.json is not a machine: it lacks "like", .*'),
+        ('{"like": 3}', "m.json is not a machine: like must be a name, not 3"),
+        ('{"like": "sda", "like": "sda"}', "m.json is not a machine: 'like' is there twice"),
         ('{"like": "moon"}', "m.json: there is no machine 'moon', only sda, .*"),
         ('{"like": "sda", "flops": 1}', "m.json: machine sda has no field 'flops', it has .*"),
         ('{"like": "sda", "fifo_depth": 2.5}', ".*sda.fifo_depth must be a whole .*, not 2.5"),

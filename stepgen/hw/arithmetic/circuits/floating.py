@@ -169,7 +169,7 @@ def add(m, a, b, *, negate=False):
     upright = s.positive.replicate(width + 1)
     low = moved ^ upright
     rest = leading_zeros(m, low[-DIGIT:])
-    none = s.digits.all()  # a number of digits that is no power of two leaves this to zero
+    none = s.digits.all()  # a number of digits that is not a power of two leaves this to zero
     top = shifted_left(moved, rest, (0, 1), s.subtract) ^ upright
     # Of a number shifted by three nothing is lost, or its complement's ones round it up anyway.
     inexact = low[0] | (low[1] & ~rest[1]) | (low[2] & ~rest.any())

@@ -52,7 +52,7 @@ def _multiplied(m, s, how):
 
 
 def requantize_by(m, x, multiplier, shift, bits):
-    """The same of a multiplier and a shift that are no constants: their lower bits, without sign.
+    """The same of a multiplier and a shift that are not constants: their lower bits, without sign.
 
     The shift passes on a window of the product, its lowest bit half of the result's last place. Of
     bits above the window only counts whether one differs from the sign, of those below it whether

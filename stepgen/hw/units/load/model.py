@@ -53,7 +53,7 @@ DIM_SIZE = 3
 
 NO_CHANNEL = 0
 SPACE = 1 << 56
-"""Bytes of the addresses that the model tells apart."""
+"""Bytes of the addresses that the model distinguishes."""
 
 
 @step

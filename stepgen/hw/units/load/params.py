@@ -124,7 +124,7 @@ class Load(UnitParams):
         sign.
     whole : bool
         Whether a pass waits for the last beat of its element, not only for the first one: where
-        what is read may be written before, the element may tell by its end that it was.
+        what is read may be written before, the end of the element may show that it was.
     prompt : bool
         Whether the last beat of a pass is sent without waiting for the end of its element, for
         consumers that ignore stops: it then closes only the pass.
@@ -340,7 +340,7 @@ class Load(UnitParams):
         return math.prod(self.shape) * self.tile_bytes, self.walk.pass_words(bus.bytes) * bus.bytes
 
     def varies(self, bus: Bus) -> bool:
-        """Whether what is read depends on the addresses, since tiles are no whole words."""
+        """Whether what is read depends on the addresses, since tiles are not whole words."""
         return self.tiles > 0 and self.walk.words(bus.bytes) < self.walk.most_words(bus.bytes)
 
     def longest_burst(self, bus: Bus, depth: int) -> int:
@@ -378,7 +378,7 @@ class Load(UnitParams):
         )
 
     def multipliers(self, design: Design) -> int:
-        """One, for the starts of tiles by address whose size is no power of two."""
+        """One, for the starts of tiles by address whose size is not a power of two."""
         return int(self.tiles > 0 and multiplication(self.tile_bytes, design.bus.bytes) > 0)
 
     def closes(self, unit: Unit, design: Design) -> Channel:
@@ -409,7 +409,7 @@ class Load(UnitParams):
         def follow(paces: Paces) -> Paces:
             x = paces[due].moved(base, self.pass_level - base)
             one = self.prompt and paces[due].count(dims, base) == 1
-            # A pass of one beat begins with its last one, which tells how its element ends.
+            # A pass of one beat begins with its last one, which shows how its element ends.
             opened = x.opened and (x.prompt or self.prompt or math.prod(self.levels) > 1)
             return {out: replace(x, opened=opened, prompt=x.prompt or (one and opened))}
 

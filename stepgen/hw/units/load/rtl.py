@@ -24,7 +24,7 @@ class LoadCore(UnitCore):
     generator of a pass, one burst per cycle. *grant* requests a burst when the FIFO of words has
     space for the longest one (credit), so the load never stalls the bus; credits return a cycle
     late. *emit* splits words into beats, or gathers them, and counts the levels that close. Where a
-    beat may lie across words, because rows end within a beat or tiles are no whole words, the last
+    beat may lie across words, because rows end within a beat or tiles are not whole words, the last
     word is held beside the one at the head, and the beat is rotated out of both.
 
     By address *look up* takes the place of *watch*, and *seek* that of *walk*: each address becomes

@@ -41,7 +41,7 @@ FETCH = record(
 EMIT = record("turns", "data", "parts", "slices", "beats", "part", "beat", "outs")
 
 SPACE = 1 << 56
-"""Words of the addresses that the model tells apart."""
+"""Words of the addresses that the model distinguishes."""
 
 DIM_EXTENT, DIM_JUMP = range(2)
 DIM_SIZE = 2

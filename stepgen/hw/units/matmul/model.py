@@ -27,7 +27,7 @@ from ...design.table import Unit
 from .params import Matmul
 
 # Of a tile of weights, or of a row where sums start.
-# `left`: beats still missing of the tile's `beats`; 0 where stops tell
+# `left`: beats still missing of the tile's `beats`; 0 where stops show them
 # `used`: tiles in memory, where it has room for one; -1 where `tiles` counts them
 # `n`: N of the tile so far, which are its rows if it is transposed
 # `lanes`: elements of a beat, which says how many it lacks
@@ -46,7 +46,7 @@ L = record(
 )
 T = record("x", "rows")
 # `starts`: -1 where no row comes with a tile
-# `k_slices`, `n_slices`: of a tile; 0 where stops of x or the tile itself tell
+# `k_slices`, `n_slices`: of a tile; 0 where stops of x or the tile itself show them
 # `turn`: cycles of a slice of x before the row's last, at least `n_slices`
 # `lanes`: of y
 # `sums_up`: whether the row's last takes as long, for the next tile
@@ -76,7 +76,7 @@ SLICES = 2
 
 @helper
 def measured(M: Memory, a: int, beat: int) -> bool:
-    """Count N with a beat of a tile whose stops tell its size; returns whether it is complete."""
+    """Count N with a beat of a tile whose stops show its size; returns whether it is complete."""
     stop = stop_of(beat)
     if not M[a + L.inside] or (M[a + L.starts_row] and not M[a + L.transposed]):
         M[a + L.n] = 0

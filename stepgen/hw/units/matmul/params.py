@@ -69,7 +69,7 @@ class Matmul(UnitParams):
         Tiles of ``w`` that there is memory for, 1 or 2; with 2, one is loaded while another is
         used.
     credits : bool
-        Whether a beat at ``free`` tells that a tile of ``w``, or what came in place of one, has
+        Whether a beat at ``free`` shows that a tile of ``w``, or what came in place of one, has
         been used up.
     """
 

@@ -42,7 +42,7 @@ class Pcu(UnitParams):
     operations : tuple of Operation
         Their arithmetic, as in `stepgen.hw.arithmetic.pipeline.Pipeline`.
     broadcast : tuple of Broadcast
-        Of each operand; empty where none is broadcast, and then all have the same stops.
+        Of each operand; empty if none is broadcast, and then all have the same stops.
     slices : int
         Beats of a row of the result, for operands that are broadcast.
     single : bool
@@ -79,7 +79,7 @@ class Pcu(UnitParams):
     def lead(self) -> int:
         """The first operand that has all rows of the result: its levels are those of the result.
 
-        Where no number of columns is known it also has all columns, and so tells where rows end.
+        Where no number of columns is known it also has all columns, and so shows where rows end.
         """
         leads = ("",) if self.single else ("", "cols")
         return next(n for n, how in enumerate(self.broadcast) if how in leads)
@@ -120,8 +120,8 @@ class Pcu(UnitParams):
         if self.broadcast and (
             len(self.broadcast) != len(self.operands) or not {"", "cols"} & {*self.broadcast}
         ):
-            told = ", ".join(how or "no" for how in self.broadcast)
-            return f"{len(self.operands)} operands can't be broadcast by {told}"
+            broadcast = ", ".join(how or "no" for how in self.broadcast)
+            return f"{len(self.operands)} operands can't be broadcast by {broadcast}"
         if (
             self.single
             and self.broadcast
