@@ -28,17 +28,17 @@ from stepgen.timing.paging import S
 STEPS = ("travelled", "travelled", "flatten", "stored", "requantize", "promote")
 
 
-def reused(rows, lean=(), *, paced=True):
-    """Rows whose memories are used again, where a design with these exists."""
-    first = rows(Stored((), lean, paced))
-    names = frozenset(first.stored.kept)
+def reused(rows, depths, *, fuse, lean=(), paced=True):
+    """The design whose memories are used again, where there is one."""
+    names = frozenset(rows(Stored((), lean, paced)).stored.kept)
     try:
         rows(Stored(names, lean, paced)).design({})
     except DesignError:
         raise
     except sg.StepError:
-        return first
-    return rows(Stored(names, lean, paced))
+        names = frozenset()
+    last = rows(Stored(names, lean, paced))
+    return last.graph, last.stored, last.design(depths, fuse=fuse)
 
 
 def programs(seeds):
@@ -52,7 +52,7 @@ def programs(seeds):
 @pytest.mark.parametrize("block", others_slow(range(8), (0, 2, 5)))
 def test_reference_model_and_circuit_agree(block, monkeypatch):
     if block % 4:
-        monkeypatch.setattr(allocation, "lowered", reused)
+        monkeypatch.setattr(allocation, "designed", reused)
     for seed, program in programs(range(5 * block, 5 * block + 5)):
         if len(program.graph.nodes) > 30:
             continue  # minutes in Amaranth's simulator; the fuzzer compiles such ones
@@ -78,7 +78,7 @@ def run(program, seed: int) -> tuple[DesignLayout, np.ndarray]:
 
 @pytest.mark.slow
 def test_each_page_is_free_exactly_once(monkeypatch):
-    monkeypatch.setattr(allocation, "lowered", reused)
+    monkeypatch.setattr(allocation, "designed", reused)
     kinds: Counter[str] = Counter()
     for seed, program in programs(range(300)):
         layout, M = run(program, seed)
