@@ -13,9 +13,12 @@ import pytest
 
 import stepgen
 from frontend.decoders import logits
-from stepgen import frontend
+from stepgen import fn, frontend
 from stepgen.cli.app import execute
+from stepgen.frontend.kinds.attention import Attention
+from stepgen.frontend.kinds.experts import Experts
 from stepgen.frontend.model import Model
+from stepgen.frontend.pytorch import formulas
 from stepgen.ir.errors import StepError
 
 
@@ -32,6 +35,18 @@ def test_pytorch_is_missing_or_too_old(
     monkeypatch.setitem(sys.modules, "torch", module)
     with pytest.raises(StepError, match=sentence):
         frontend.from_torch(object())
+
+
+def test_operations_compute_by_themselves() -> None:
+    """Formulas of blocks are tried without a model around them."""
+    rng = np.random.default_rng(0)
+    x, q = rng.normal(size=(5, 4)), rng.normal(size=(5, 2, 3))
+    roles = {"router": (4, 3), "gate": (3, 4, 6), "up": (3, 4, 6), "down": (3, 6, 4)}
+    weights = {role: rng.normal(size=shape) for role, shape in roles.items()}
+    mixed = Experts(2, fn.silu(), True).compute(formulas.ALONE, x, **weights)
+    attended = Attention(0.5, causal=False).compute(formulas.ALONE, q, q, q)
+    assert np.abs(mixed).sum() > 0
+    assert attended.shape == q.shape
 
 
 @pytest.fixture

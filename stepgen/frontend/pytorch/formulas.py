@@ -17,6 +17,9 @@ from ..kinds.experts import Experts
 from ..weight import Array
 from .needed import torch
 
+ALONE: Any = SimpleNamespace(run=SimpleNamespace(state=None), note=lambda what, made: None)
+"""In place of the step of a run, for operations that are computed by themselves."""
+
 
 @dataclass(frozen=True)
 class Block:
@@ -163,8 +166,7 @@ def _self_attention(module: Any) -> Block | None:
     parts = np.split(numbers(x)[0] @ numbers(both).T + shift[0], 3, -1)
     q, k, v = (part.reshape(6, heads, -1) for part in parts)
     plain: Any = Attention(q.shape[-1] ** -0.5, causal=False).compute
-    run = SimpleNamespace(run=SimpleNamespace(state=None))
-    want = plain(run, q, k, v).reshape(6, -1) @ numbers(out).T + shift[1]
+    want = plain(ALONE, q, k, v).reshape(6, -1) @ numbers(out).T + shift[1]
     if made is None or not close(want[None], made):
         return None
     weights = {"in": both, "out": out} | dict(zip(("in_bias", "out_bias"), biases, strict=False))
@@ -184,7 +186,7 @@ def _experts(module: Any) -> Block | None:
         ):
             plain: Any = Experts(top, act, normalise).compute
             with np.errstate(all="ignore"):
-                if more or not close(plain(None, numbers(x), **weights), made[0]):
+                if more or not close(plain(ALONE, numbers(x), **weights), made[0]):
                     continue
             attributes = {"top": top, "activation": act, "normalise": normalise}
             kept = {role: w.astype(np.float32) for role, w in weights.items()}
