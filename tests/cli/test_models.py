@@ -97,22 +97,22 @@ def test_a_checkpoint_that_others_quantized(stepgen, here) -> None:
 def test_a_model_is_shown_with_what_a_token_takes(stepgen, here, llama) -> None:
     stepgen("import llama -o m.stepgen")
     shown = stepgen("show m.stepgen --set cache=10").out
-    told = stepgen("show m.stepgen --set cache=10 --json").json
-    layer = {one["name"]: one for one in told["operations"]}
+    data = stepgen("show m.stepgen --set cache=10 --json").json
+    layer = {one["name"]: one for one in data["operations"]}
     q = layer["model.layers.*.self_attn.q_proj"]
     assert (q["parameters"], q["bytes"], q["flops_per_token"]) == (576, 2304, 1152)
     assert q["layers"] == 4
     attention = layer["model.layers.*.self_attn.attention"]
     assert attention["read_bytes_per_token"] == 10 * 2 * 12 * 4
     assert attention["flops_per_token"] == 4 * 10 * (2 * 6 + 2 * 6 + 7)
-    assert told["cache_bytes_per_token"] == 4 * 2 * 12 * 4
+    assert data["cache_bytes_per_token"] == 4 * 2 * 12 * 4
     made = llama["weights"]
     count = sum(a.size for a in made.values()) + 3  # the frequencies of RoPE
-    assert told["total"]["parameters"] == count
+    assert data["total"]["parameters"] == count
     embedded = made["model.embed_tokens.weight"].size
     read = 4 * (count - embedded + 24) + 4 * (10 * 2 * 12 * 4)
     # Frequencies are read for queries and for keys, in each layer.
-    assert told["total"]["read_bytes_per_token"] == read + 4 * 3 * (2 * 4 - 1)
+    assert data["total"]["read_bytes_per_token"] == read + 4 * 3 * (2 * 4 - 1)
     assert f"{count:,}" in shown
     assert "loop of 4 layers" in shown
 
@@ -125,8 +125,8 @@ def test_what_each_operation_becomes(stepgen, here) -> None:
     lines = shown.out.splitlines()
     assert lines[0] == "mlp: 2 lanes, memory port of 64 bits, tiles of 1 token"
     assert "matvec for weights of 16 x 8: one row" in " ".join(shown.out.split())
-    told = stepgen("show mlp.stepgen --compiled --lanes 2 --set rows=4 --json").json
-    (up,) = told["entries"]
+    data = stepgen("show mlp.stepgen --compiled --lanes 2 --set rows=4 --json").json
+    (up,) = data["entries"]
     assert (up["name"], up["read"], up["multipliers"]) == ("up", 2 * 8 * 16 // 4, 4)
     assert up["cycles"] == 8 * 16 // 4  # of products, a token
     cycles = stepgen("show mlp.stepgen --json").json["operations"][0]["cycles_per_token"]
@@ -237,23 +237,23 @@ def test_prompts_of_different_length_are_decoded_together(stepgen, here, llama) 
     prompts = {"first": [3, 1, 4, 1], "second": [5], "third": [9, 2]}
     np.savez("prompts.npz", **{name: np.array(ids) for name, ids in prompts.items()})
     given = "--set element=f32 --set cache=8 --set tile=3 --more 2"
-    told = stepgen(f"run m.stepgen --ids prompts.npz {given} -o out.npz --json").json
+    data = stepgen(f"run m.stepgen --ids prompts.npz {given} -o out.npz --json").json
     with np.load("out.npz") as found:
         for name, ids in prompts.items():
-            text = [*ids, *told["generated"][name]]
+            text = [*ids, *data["generated"][name]]
             want = hf.logits(llama["config"], llama["weights"], np.array(text))
             error = np.abs(found[f"{name}/logits"] - want[-1]).max()
             assert error < 2e-6 * np.abs(want).max()
             assert [int(row.argmax()) for row in want[len(ids) - 1 : -1]] == text[len(ids) :]
     np.save("first.npy", prompts["first"])
     golden = stepgen("run m.stepgen --golden --ids first.npy --more 2 -o golden.npz --json").json
-    assert golden["generated"] == told["generated"]["first"]
+    assert golden["generated"] == data["generated"]["first"]
     with np.load("golden.npz") as whole, np.load("out.npz") as found:
         assert np.allclose(whole["logits"][-1], found["first/logits"], rtol=0, atol=2e-6)
     # In chunks; and with two places, the third request joins when another one leaves.
     for more in ("--set phase=prefill --set rows=3", "--set batch=2"):
         alike = stepgen(f"run m.stepgen --ids prompts.npz {given} {more} --json")
-        assert alike.json["generated"] == told["generated"]
+        assert alike.json["generated"] == data["generated"]
 
 
 @pytest.mark.slow
@@ -266,12 +266,12 @@ def test_prompts_are_tested_together(stepgen, here) -> None:
     line = (
         "test m.stepgen --ids prompts.npz --set cache=4 --set tile=2 --lanes 2 --driver cpp --json"
     )
-    told = stepgen(line).json
-    assert told["good"]
-    assert len(told["tokens"]) == 3
-    told = stepgen(f"{line} --set phase=prefill --set rows=2 --set batch=1").json
-    assert told["good"]
-    assert len(told["tokens"]) == 3  # a chunk of two and the rest, and the other text behind it
+    data = stepgen(line).json
+    assert data["good"]
+    assert len(data["tokens"]) == 3
+    data = stepgen(f"{line} --set phase=prefill --set rows=2 --set batch=1").json
+    assert data["good"]
+    assert len(data["tokens"]) == 3  # two chunks of the first prompt, then the second prompt
 
 
 @pytest.mark.slow
@@ -282,13 +282,13 @@ def test_a_text_is_tested_on_one_memory(stepgen, here) -> None:
     save(b.model(b.join(b.attention(q, k, v, scale=1))), "m.stepgen")
     np.save("ids.npy", [3, 1, 4, 1, 5])
     line = "test m.stepgen --ids ids.npy --set cache=8 --set tile=2 --lanes 2 --driver cpp --json"
-    told = stepgen(line).json
-    assert told["good"]
-    assert [one["predicted"] for one in told["tokens"]] == [
-        one["simulated"] for one in told["tokens"]
+    data = stepgen(line).json
+    assert data["good"]
+    assert [one["predicted"] for one in data["tokens"]] == [
+        one["simulated"] for one in data["tokens"]
     ]
-    assert len(told["tokens"]) == 5
-    assert told["cycles"]["simulated"] == sum(one["simulated"] for one in told["tokens"])
+    assert len(data["tokens"]) == 5
+    assert data["cycles"]["simulated"] == sum(one["simulated"] for one in data["tokens"])
 
 
 @pytest.mark.parametrize(

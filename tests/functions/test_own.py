@@ -113,8 +113,8 @@ def test_pieces_on_tiles_are_what_the_type_says(
 def test_pieces_that_the_type_does_not_tell_are_not_timed() -> None:
     x = sg.Graph("cut").input("x", sg.f32[4, 8], (3, 2))
     x.graph.output(x.flat_map(sg.fn.positive(), rank=0), "y")
-    told = r"positive\(\) has no timing on tiles, since its type does not say how many pieces"
-    with pytest.raises(sg.StepError, match=rf"^flat_map_0 \(test_own.py:\d+\): {told}"):
+    sentence = r"positive\(\) has no timing on tiles, since its type does not say how many pieces"
+    with pytest.raises(sg.StepError, match=rf"^flat_map_0 \(test_own.py:\d+\): {sentence}"):
         simulate(x.graph, {"x": rows_of([[4, 4]] * 3)}, SDA)
 
 
@@ -133,8 +133,8 @@ def test_tiles_that_the_type_does_not_take_are_told(rows: int, chunk: int) -> No
     x = sg.Graph("cut").input("x", sg.f32[1, 8], (rows,))
     packed = x.reshape(chunk=chunk)[0].accum(sg.fn.retile_row(), rank=1)
     x.graph.output(packed.flat_map(sg.fn.even(), rank=0), "y")
-    told = r"even\(\) needs tiles that its type allows, without padding, to be timed on tiles"
-    with pytest.raises(sg.StepError, match=told):
+    sentence = r"even\(\) needs tiles that its type allows, without padding, to be timed on tiles"
+    with pytest.raises(sg.StepError, match=sentence):
         simulate(x.graph, {"x": np.ones((rows, 1, 8), np.float32)}, SDA)
 
 
@@ -194,8 +194,8 @@ def test_saved_graphs(own: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
     assert loads(text).node("leaky").inputs[0].node.attrs["fn"] == own.LeakyRelu(0.25)
     kinds = {k: v for k, v in function_types().items() if v.__module__ != own.__name__}
     monkeypatch.setattr("stepgen.ir.function._KINDS", kinds)
-    told = "there is no function 'leaky_relu', those are add, .*; one of your own is known once"
-    with pytest.raises(sg.StepError, match=told):
+    sentence = "there is no function 'leaky_relu', those are add, .*; one of your own is known once"
+    with pytest.raises(sg.StepError, match=sentence):
         loads(text)
 
 
@@ -231,8 +231,8 @@ def test_a_module_may_be_imported_again(own: ModuleType) -> None:
     ],
 )
 def test_a_missing_method_is_found_when_the_class_is_defined(base: Any, lacking: str) -> None:
-    told = rf"^the function Sculpt at test_own.py:\d+ lacks {lacking}$"
-    with pytest.raises(sg.StepError, match=told):
+    sentence = rf"^the function Sculpt at test_own.py:\d+ lacks {lacking}$"
+    with pytest.raises(sg.StepError, match=sentence):
 
         class Sculpt(base):
             pass
@@ -249,16 +249,18 @@ def test_a_type_rule_without_a_golden_model_is_found() -> None:
 
 
 def test_a_function_without_a_use_is_found() -> None:
-    told = "the function Sculpt at .* has no use: derive it from Mapped, Folded or Cut"
-    with pytest.raises(sg.StepError, match=told):
+    sentence = "the function Sculpt at .* has no use: derive it from Mapped, Folded or Cut"
+    with pytest.raises(sg.StepError, match=sentence):
 
         class Sculpt(Function):
             pass
 
 
 def test_a_name_is_given_once() -> None:
-    told = "the function Add at .* would be called add, as Add of stepgen.functions.arithmetic is"
-    with pytest.raises(sg.StepError, match=told):
+    sentence = (
+        "the function Add at .* would be called add, as Add of stepgen.functions.arithmetic is"
+    )
+    with pytest.raises(sg.StepError, match=sentence):
 
         class Add(Unary):
             def compute(self, at: Setting, x: Any) -> Any:
