@@ -109,7 +109,11 @@ def _named(graph: Graph, lanes: Mapping[str, int]) -> dict[str, int]:
         check_lanes(count, f"the lanes of {pattern}")
         fits = [n.name for n, known in names.items() if any(fnmatchcase(k, pattern) for k in known)]
         if not fits:
-            known = sorted({name for both in names.values() for name in both if name})
+            # Functions first: there are few, and their names say more than map_0 does.
+            operators, functions = (
+                sorted({*column} - {""}) for column in zip(*names.values(), strict=True)
+            )
+            known = [*functions, *operators]
             near = get_close_matches(pattern, known, 3) or known[:8]
             raise StepError(
                 f"the program {graph.name} has no operator and no function {pattern!r} that could "

@@ -72,6 +72,7 @@ def test_sums_have_the_order_of_each_operators_lanes():
 @pytest.mark.parametrize(
     ("lanes", "said"),
     [
+        ({"zzz": 8}, "no operator and no function 'zzz' .* have 8 lanes, but [a-z_, ]*matmul"),
         ({"matmull": 8}, "no operator and no function 'matmull' .* have 8 lanes, but matmul"),
         ({"matmul": 3}, "the lanes of matmul must be a power of two up to 32, not 3"),
         ({"*": 64}, "lanes must be a power of two up to 32, not 64"),
