@@ -19,8 +19,9 @@ from stepgen.hw.design.table import Channel, Design
 from stepgen.hw.system import System
 from stepgen.hw.units.link.params import Link
 from stepgen.program.program import load
-from stepgen.synth.circuits import FIFO, Circuit, circuits, counted
+from stepgen.synth.circuits import FIFO, Circuit, circuits
 from stepgen.synth.contents import LOGIC
+from stepgen.synth.counting import counted
 from stepgen.synth.estimate import FILE, estimate, measurements, weighed
 from stepgen.synth.measuring import TOOL, measured
 from stepgen.synth.netlist import Netlist

@@ -10,6 +10,7 @@ from ..hw.design.table import Channel, Design, Unit
 from ..ir.errors import StepError
 from ..synth.estimate import estimate
 from ..synth.toolchain import FAMILY
+from ..tools.waiting import Progress, quiet
 from .block_rams import taken
 from .description import Board, boards
 from .fitting import LESS
@@ -47,7 +48,9 @@ class BoardMemory(Budget):
             f"{taken(design, self.board)}"
         )
 
-    def check(self, design: Design, smaller: Callable[[], Design]) -> None:
+    def check(
+        self, design: Design, smaller: Callable[[], Design], progress: Progress = quiet
+    ) -> None:
         """Refuse a design that takes too many blocks or multipliers, before any tool does.
 
         Where tools choose how memories are made, or multipliers are not counted, the tools report
@@ -58,6 +61,7 @@ class BoardMemory(Budget):
         design : Design
         smaller : callable
             The design of the same program with this budget.
+        progress : Progress
 
         Raises
         ------
@@ -69,7 +73,7 @@ class BoardMemory(Budget):
         holds, chip = self.holds(design), self.board.chip
         if holds and chip.family != FAMILY:
             return
-        multipliers = estimate(design).total["multiplier"]
+        multipliers = estimate(design, progress=progress).total["multiplier"]
         if holds and multipliers <= chip.multipliers:
             return
         found = taken(design, self.board)

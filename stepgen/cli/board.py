@@ -60,8 +60,7 @@ def command(program: MaybeProgram, hardware: HardwareOptions, *, json: bool) -> 
         outdated = program.tell_outdated(loaded, json=json)
         design = hardware.circuit().experiment(loaded).design
         with waiting.progress(quiet=json) as progress:
-            progress("estimating resources", 0)
-            used = estimate(design).total
+            used = estimate(design, progress=progress).total
         for name, board in known.items():
             found = shares(design, board, used)
             rows[name] |= {

@@ -59,7 +59,8 @@ def command(
     board, auto = where.board()
     if report is not None and board.vivado:
         raise StepError(f"--report can't be given for {where.name}: Vivado reports what is used")
-    design = hardware.circuit().fitting(loaded, board)
+    with waiting.progress(quiet=json) as progress:
+        design = hardware.circuit().fitting(loaded, board, progress=progress)
     earlier = [] if loaded.design is None else [Path(program.program)]
     folder = output or (earlier or [Path("build")])[0]
     check_folder(folder)
@@ -83,7 +84,7 @@ def command(
     files = {what: str(folder / name) for what, name in written.files.items()}
     files |= {"board": str(place), what: str(place / file)}
     if report is not None:
-        write_page(report, loaded, design, report_data)
+        write_page(report, loaded, design, report_data, quiet=json)
         files["report"] = str(report)
     if json:
         show_json({**report_data, "files": files, "hash": written.hash})

@@ -154,8 +154,11 @@ def command(
     if (why := program.outdated(loaded)) is not None:
         raise StepError(why)
     circuit = hardware.circuit()
-    design = circuit.experiment(loaded).design if simulated else circuit.fitting(loaded, board)
-    if not simulated:
+    if simulated:
+        design = circuit.experiment(loaded).design
+    else:
+        with waiting.progress(quiet=json) as progress:
+            design = circuit.fitting(loaded, board, progress=progress)
         external.find(programming.LOADER)  # before the minutes of place and route
     with ExitStack() as opened:
         progress = opened.enter_context(waiting.progress(quiet=json))

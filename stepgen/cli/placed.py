@@ -23,7 +23,9 @@ report_option = click.option(
 )
 
 
-def write_page(path: Path, loaded: Program, design: Design, data: Mapping[str, Any]) -> None:
+def write_page(
+    path: Path, loaded: Program, design: Design, data: Mapping[str, Any], *, quiet: bool
+) -> None:
     """Write the page.
 
     Parameters
@@ -34,18 +36,22 @@ def write_page(path: Path, loaded: Program, design: Design, data: Mapping[str, A
         What it became.
     data : mapping
         What `stepgen.board.summary.document` says of it.
+    quiet : bool
+        Whether no progress is shown.
     """
     from stepgen.cli.groups import given_options
     from stepgen.cli.ran import MOST_ESTIMATED
     from stepgen.ir.errors import StepError
     from stepgen.report.placed import placed_page
     from stepgen.synth.estimate import estimate
+    from stepgen.tools import waiting
     from stepgen.tools.atomic import atomic_file
 
     takes = None
     with suppress(StepError):  # a unit of one's own may have no estimate
         if len(design.units) <= MOST_ESTIMATED:
-            takes = estimate(design)
+            with waiting.progress(quiet=quiet) as progress:
+                takes = estimate(design, progress=progress)
     text = placed_page(design, loaded.graph, data, takes, given_options())
     with atomic_file(path) as place:
         place.write_text(text, encoding="utf-8")

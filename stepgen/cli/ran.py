@@ -115,11 +115,10 @@ def _measured(
         found = _timed(found, program)
     if not luts:
         return found
-    progress("estimating resources", 0.5)
     design = found.experiment.design
     with suppress(StepError):  # a unit of one's own may have no circuit yet
         if len(design.units) <= MOST_ESTIMATED:
-            return dataclasses.replace(found, takes=estimate(design))
+            return dataclasses.replace(found, takes=estimate(design, progress=progress))
     return found
 
 

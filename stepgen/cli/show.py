@@ -218,8 +218,7 @@ def _design(table: Design, *, luts: bool, json: bool) -> None:
     if luts:
         try:
             with waiting.progress(quiet=json) as progress:
-                progress("estimating resources", 0)
-                found = estimate(table)
+                found = estimate(table, progress=progress)
         except StepError as error:  # a unit of one's own may have no circuit yet
             missing = f"resources can't be estimated: {error}"
     if json:

@@ -39,8 +39,8 @@ def command(
     check_open(board, program.program)
     loaded = program.load(draw=False)
     outdated = program.tell_outdated(loaded, json=json)
-    design = hardware.circuit().fitting(loaded, board)
     with waiting.progress(quiet=json) as progress:
+        design = hardware.circuit().fitting(loaded, board, progress=progress)
         result = synthesized(
             design,
             board,
@@ -51,7 +51,7 @@ def command(
         )
     data = {**result.document(), "outdated": outdated}
     if report is not None:
-        write_page(report, loaded, design, data)
+        write_page(report, loaded, design, data, quiet=json)
     if json:
         show_json({**data, "files": {"report": report}})
     else:

@@ -12,6 +12,7 @@ from ..hw.design.sharing import OWN, SHARED, USUAL
 from ..ir.errors import StepError
 from ..ir.lanes import Lanes, lanes_by_node, usual_lanes
 from ..ir.wire import LANES
+from ..tools.waiting import Progress, quiet
 
 if TYPE_CHECKING:
     from ..board.description import Board
@@ -118,7 +119,7 @@ class Circuit:
             raise StepError(f"--onchip takes a positive number of KiB, not {kib:g}")
         return Bits(kib)
 
-    def fitting(self, program: Program, board: Board) -> Design:
+    def fitting(self, program: Program, board: Board, *, progress: Progress = quiet) -> Design:
         """The design; refused if the block RAM of a board does not suffice for it."""
         from ..board.memory import BoardMemory
         from ..compile.system import lowered
@@ -136,6 +137,7 @@ class Circuit:
                 onchip=memory,
                 loaders=USUAL if self.loaders is None else self.loaders,
             ),
+            progress,
         )
         return design
 

@@ -112,8 +112,8 @@ def synthesize(source: Source, circuit: Circuit, on: OnBoard) -> SynthesizeResul
     board, auto = on.find()
     loaded = source.load(draw=False)
     check_open(board, loaded.name)
-    design = circuit.fitting(loaded, board)
     with waiting.progress(quiet=True) as progress:
+        design = circuit.fitting(loaded, board, progress=progress)
         return synthesized(design, board, auto=auto, seeds=on.seeds, progress=progress)
 
 

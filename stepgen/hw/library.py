@@ -76,9 +76,14 @@ class Library:
         self._numbers = itertools.count()
 
     @property
+    def texts(self) -> dict[str, str]:
+        """RTLIL of all modules, by name."""
+        return {name: text for name, text, _ in self._modules.values()}
+
+    @property
     def rtlil(self) -> str:
         """All modules."""
-        return "\n".join(text for _, text, _ in self._modules.values())
+        return "\n".join(self.texts.values())
 
     def _made(self, part: wiring.Component, name: str) -> tuple[str, set[str]]:
         """The module of a part, and its ports; what a user's circuit lacks ends in one sentence."""

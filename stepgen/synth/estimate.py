@@ -22,6 +22,7 @@ from typing import Any
 from ..hw.design.table import Design
 from ..hw.sources import generator
 from ..tools.cache import cache_folder, digest, kept
+from ..tools.waiting import Progress, quiet
 from .contents import FOREIGN, LOGIC, Counted
 from .netlist import Used
 from .toolchain import FAMILY, LUT_RAM, MEASURED, toolchain
@@ -65,19 +66,21 @@ def total(parts: Iterable[Mapping[str, int]]) -> Used:
     return {what: sum(part[what] for part in parts) for what in MEASURED}
 
 
-def estimate(design: Design) -> Estimate:
+def estimate(design: Design, *, progress: Progress = quiet) -> Estimate:
     """Estimate what a design takes of an ECP5.
 
     Parameters
     ----------
     design : Design
+    progress : Progress
+        The share is that of this work; a large design takes minutes the first time.
 
     Raises
     ------
     StepError
         Where a unit's circuit can't be made.
     """
-    found = _counted(design)
+    found = _counted(design, progress)
     together = measurements()["together"]
     weights = {kind: together * weight for kind, weight in measurements()["weights"].items()}
     return Estimate(
@@ -88,15 +91,18 @@ def estimate(design: Design) -> Estimate:
     )
 
 
-def _counted(design: Design) -> Counted:
-    """What `counted` finds, kept in the cache: it takes seconds."""
-    code = [Path(__file__).with_name(name).read_bytes() for name in ("circuits.py", "contents.py")]
-    key = digest(design.hash, generator(design), _yosys(), *code, FAMILY)
+def _counted(design: Design, progress: Progress) -> Counted:
+    """What `counted` finds, kept in the cache: of the design, and of each of its modules."""
+    code = [Path(__file__).with_name(name).read_bytes() for name in ("counting.py", "contents.py")]
+    rules = digest(_yosys(), *code, FAMILY)
+    key = digest(design.hash, generator(design), rules)
 
     def make(_: Path) -> dict[str, Any]:
-        from .circuits import counted  # with Amaranth
+        from ..emit.modules import Modules
+        from .counting import counted  # with Amaranth
 
-        found = counted(design, FAMILY)
+        modules = Modules(cache_folder() / "counted" / rules)
+        found = counted(design, FAMILY, kept=modules, progress=progress)
         return {"units": found.units, "channels": found.channels, "control": found.control}
 
     try:

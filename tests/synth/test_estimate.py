@@ -9,7 +9,7 @@ from benchmarks.units import CHECKED, WHOLE, design_of, distinct, synthesized
 from stepgen.compile.lower import lower
 from stepgen.hw.units import load_all
 from stepgen.report import resources
-from stepgen.synth import circuits
+from stepgen.synth import counting
 from stepgen.synth.circuits import FIFO
 from stepgen.synth.estimate import estimate, measurements, weighed
 from stepgen.synth.measuring import TOOL, measured
@@ -107,8 +107,8 @@ def test_contents_are_counted_once(tmp_path, monkeypatch):
     g = sg.Graph("one")
     g.output(g.input("x", sg.int8[1, 8], (4,)).map(sg.fn.row_sum()), "y")
     design, calls = lower(g, lanes=8), []
-    count = circuits.counted
-    monkeypatch.setattr(circuits, "counted", lambda *a: calls.append(a) or count(*a))
+    count = counting.counted
+    monkeypatch.setattr(counting, "counted", lambda *a, **k: calls.append(a) or count(*a, **k))
     monkeypatch.setenv("STEPGEN_CACHE", str(tmp_path))
     first = estimate(design)
     assert estimate(design) == first

@@ -1,0 +1,225 @@
+"""What is in the modules of a design before synthesis, counted by Yosys.
+
+Modules go through Yosys in batches, so that progress can be shown between them. What is found in
+one is kept by a digest of its RTLIL: equal modules are counted once, whichever designs they are in.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import count
+from typing import Any
+
+from ..emit.modules import kept_modules
+from ..hw import private
+from ..hw.accelerator import EPILOGUE, RESTOP, epilogue_name, restop_name
+from ..hw.design.table import Design, Unit
+from ..hw.library import Kept, Library
+from ..hw.names import verilog_name
+from ..hw.primitives import Device
+from ..hw.system import System
+from ..tools.cache import digest
+from ..tools.waiting import Progress, quiet
+from .circuits import FIFO
+from .contents import BLOCKS, FOREIGN, Counted, contents
+
+STEP = "estimating resources"
+"""What is shown as progress."""
+ELABORATED = 0.4
+"""Share of the work, of a design of which nothing is kept, after which its modules are there."""
+BATCH = 1_500_000
+"""Characters of RTLIL for one process of Yosys: some seconds."""
+
+_TOP, _PREFIX = "top", "part"
+_CORE = f"\nmodule \\{_TOP}.accelerator\n"
+_PASSES = (
+    *("proc -norom", "flatten", f"hierarchy -top {_TOP}"),
+    *("opt_expr", "opt_merge", "opt_dff", "opt_expr", "opt_muxtree", "opt_merge", "opt_dff"),
+    *("opt_clean", "wreduce", "opt_expr", "opt_merge", "opt_dff", "opt_clean"),
+)
+"""What removes registers and logic without use; nothing is mapped to any device."""
+_WHOLE, _BLACK_BOX = "attribute \\keep_hierarchy 1\n", "attribute \\blackbox 1\n"
+_NAME = re.compile(rf"\\({_PREFIX}_\w+?)(?=[\s.])")
+_CELL = re.compile(rf"^  cell \\({_PREFIX}_\w+) \\(\S+)$", re.MULTILINE)
+_PORT = re.compile(r"^  wire .*\b(?:input|output|inout) \d+ .*$", re.MULTILINE)
+_NUMBER = re.compile(r"\$\d+$")
+
+
+def counted(
+    design: Design, family: str, *, kept: Kept | None = None, progress: Progress = quiet
+) -> Counted:
+    """Count what is in the circuits of a design, without synthesis.
+
+    Parameters
+    ----------
+    design : Design
+    family : str
+        Of the FPGA, whose hard blocks are instantiated.
+    kept : Kept, optional
+        What was found in modules of earlier designs.
+    progress : Progress
+    """
+    made = _Texts.of(design, family, progress)
+    todo = [made.alone(name) for name in (*made.wholes, _TOP)]
+    found = {one.key: kept.get(one.key) for one in todo} if kept else {}
+    missing = {one.key: one for one in todo if found.get(one.key) is None}
+    size, done = sum(one.size for one in missing.values()), 0
+    for batch in _batches(missing.values()):
+        progress(STEP, ELABORATED + (1 - ELABORATED) * done / size)
+        done += sum(one.size for one in batch)
+        for key, counts in _run(batch).items():
+            found[key] = counts
+            if kept:
+                kept.put(key, counts)
+    inside = {one.name: Counter(found[one.key]) for one in todo}
+
+    def of(instance: str) -> Counter[str]:
+        return inside.get(made.instances.get(instance, ""), Counter())
+
+    return Counted(
+        {unit.name: sum(map(of, _names(unit)), Counter()) for unit in design.units},
+        {channel.name: of(f"fifo_{channel.name}") for channel in design.channels},
+        inside[_TOP],
+    )
+
+
+def _names(unit: Unit) -> list[str]:
+    """The instances that belong to a unit."""
+    behind = [restop_name(unit, port) for port in unit.outputs]
+    return [verilog_name(unit.name), epilogue_name(unit), *behind]
+
+
+@dataclass(frozen=True)
+class _Alone:
+    """A module to be counted by itself.
+
+    Attributes
+    ----------
+    name : str
+    texts : dict of str to str
+        RTLIL of this module and of those within it, by name.
+    """
+
+    name: str
+    texts: Mapping[str, str]
+
+    @cached_property
+    def size(self) -> int:
+        return sum(map(len, self.texts.values()))
+
+    @cached_property
+    def key(self) -> str:
+        """A digest of the RTLIL: the numbers in the names of modules differ between designs."""
+        numbers: dict[str, int] = {}
+        text = "".join(self.texts.values())
+        return digest(
+            _NAME.sub(lambda found: f"\\%{numbers.setdefault(found[1], len(numbers))}", text)
+        )
+
+
+@dataclass(frozen=True)
+class _Texts:
+    """RTLIL of a design.
+
+    Attributes
+    ----------
+    texts : dict of str to str
+        By module, the top among them; each with those that it alone has.
+    wholes : list of str
+        Modules of units, of what stands behind them, and of FIFOs.
+    instances : dict of str to str
+        Modules by instance in the accelerator.
+    """
+
+    texts: Mapping[str, str]
+    wholes: Collection[str]
+    instances: Mapping[str, str]
+
+    @classmethod
+    def of(cls, design: Design, family: str, progress: Progress) -> _Texts:
+        """Elaborate a design."""
+        device = Device(family)
+        library = Library(_PREFIX, device, kept_modules())
+        kinds = {FIFO, EPILOGUE, RESTOP, *(unit.kind for unit in design.units)}
+        total, number = len(design.channels) + len(design.units), count()
+
+        def part(circuit: Any, kind: str, *rest: Any) -> Any:
+            if kind in kinds:
+                progress(STEP, ELABORATED * min(1, next(number) / total))
+            return library.instance(circuit, kind, *rest)
+
+        top = private.module(System(design, part=part), _TOP, device)
+        texts = library.texts
+        wholes = [
+            name for name in texts if name.removeprefix(f"{_PREFIX}_").rpartition("_")[0] in kinds
+        ]
+        for name in wholes:  # and what each alone has
+            head = f"\nmodule \\{name}"
+            texts[name] = texts[name].replace(head, f"\n{_WHOLE}{head[1:]}")
+        # Amaranth adds a number to the name of an instance that is also that of a signal.
+        cells = _CELL.findall(top.partition(_CORE)[2])
+        instances = {_NUMBER.sub("", instance): name for name, instance in cells}
+        return cls({**texts, _TOP: top}, wholes, instances)
+
+    def alone(self, name: str) -> _Alone:
+        """A module with all within it; of the top without the wholes, of which it has the ports."""
+        within: dict[str, str] = {}
+        todo = [name]
+        while todo:
+            one = todo.pop()
+            if one in within or one not in self.texts:
+                continue
+            if name == _TOP and one in self.wholes:
+                within[one] = _black_box(one, self.texts[one])
+            else:
+                within[one] = self.texts[one]
+                todo += [module for module, _ in _CELL.findall(within[one])]
+        return _Alone(name, within)
+
+
+def _black_box(name: str, text: str) -> str:
+    """A module of which only the ports are known."""
+    own = text.partition(f"\nmodule \\{name}\n")[2].partition("\nend\n")[0]
+    return "\n".join([f"{_BLACK_BOX}module \\{name}", *_PORT.findall(own), "end\n"])
+
+
+def _batches(modules: Iterable[_Alone]) -> Iterator[list[_Alone]]:
+    """Modules that go through Yosys together, and the top, the last one, by itself."""
+    batch: list[_Alone] = []
+    for one in modules:
+        if batch and (one.name == _TOP or sum(other.size for other in batch) + one.size > BATCH):
+            yield batch
+            batch = []
+        batch.append(one)
+    if batch:
+        yield batch
+
+
+def _run(batch: list[_Alone]) -> dict[str, Counter[str]]:
+    """What is in the modules of a batch, by key."""
+    texts = {name: text for one in batch for name, text in one.texts.items()}
+    if _TOP not in texts:
+        cells = (f"  cell \\{one.name} \\u{n}\n  end\n" for n, one in enumerate(batch))
+        texts[_TOP] = f"module \\{_TOP}\n{''.join(cells)}end\n"
+    rtlil = "\n".join(texts.values())
+    script = [f"read_rtlil <<rtlil\n{rtlil}\nrtlil", *_PASSES, "write_json"]
+    modules = json.loads(private.yosys().run(["-q", "-"], "\n".join(script)))["modules"]
+    if batch[0].name == _TOP:
+        return {batch[0].key: contents(modules[_TOP])}
+    return {one.key: _whole(one.name, modules) for one in batch}
+
+
+def _whole(name: str, modules: Mapping[str, Any]) -> Counter[str]:
+    """What is in a module and in those within it."""
+    found = contents(modules[name])
+    for cell in modules[name]["cells"].values():
+        if cell["type"] in modules:
+            found += _whole(cell["type"], modules)
+        elif not cell["type"].startswith("$") and cell["type"] not in BLOCKS:
+            found[FOREIGN] += 1
+    return found
