@@ -295,18 +295,6 @@ def test_numba_keeps_code_where_it_is_told(monkeypatch: pytest.MonkeyPatch, tmp_
     assert [*tmp_path.rglob("*.nbi")]
 
 
-@interface(
-    "numba.core.errors.NumbaExperimentalFeatureWarning",
-    "see whether functions as arguments of compiled ones still warn",
-)
-def test_numba_calls_functions_that_it_is_given() -> None:
-    from numba.core.errors import NumbaExperimentalFeatureWarning
-
-    with warnings.catch_warnings():
-        compiled.allow_first_class_functions()
-        assert warnings.filters[0][2] is NumbaExperimentalFeatureWarning
-
-
 @interface("cocotb_tools.config.libs_dir", "see cocotb_tools.runner for the library for Verilator")
 def test_cocotb_has_a_library() -> None:
     assert [*cocotb_parts.libraries().glob(f"lib{cocotb_parts.LIBRARY}.*")]

@@ -64,9 +64,9 @@ class Recorded:
         M[k.ARENA], M[k.ARENA_END] = len(M), len(M) + ARENA
         M = np.concatenate([M, np.zeros(ARENA, dtype=np.int64)])
         log = int(M[k.LOG])
-        why, cycle = interpreted(self.program.steps, M, 0, 1 << 40, 1 << 40)
+        why = interpreted(self.program.steps, M, 1 << 40, 1 << 40)
         if why == k.QUIET:
-            raise explain(self.program, M, cycle)
+            raise explain(self.program, M, int(M[k.CYCLE]))
         assert why == k.FINISHED
         names = self.program.names
         left = [name for c, name in names.items() if M[c + k.PUSHED] > M[c + k.POPPED]]

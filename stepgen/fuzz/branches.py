@@ -170,11 +170,11 @@ def taken(case: Case, cycles: int) -> set[str]:
 def _run(layout: Layout) -> int:
     """Run a layout; the number of its cycles."""
     state: Any = layout.build().tolist()
-    log, trace, t, why = state[k.LOG], state[k.TRACE], 0, k.PAUSED
+    log, trace, why = state[k.LOG], state[k.TRACE], k.PAUSED
     while why in (k.PAUSED, k.LOG_FULL):
         state[k.LOG], state[k.TRACE] = log, trace
-        why, t = k.run(layout.steps, state, t, MAX_CYCLES + 1 - layout.control, 1 << 30)
-    return t - k.CONTROL_CYCLES + 1 + layout.control
+        why = k.run(layout.steps, state, MAX_CYCLES + 1 - layout.control, 1 << 30)
+    return int(state[k.CYCLE]) - k.CONTROL_CYCLES + 1 + layout.control
 
 
 @contextmanager

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import atexit
 import contextlib
+import ctypes
 import fcntl
 import hashlib
 import importlib
@@ -22,14 +23,14 @@ import subprocess
 import sys
 import tempfile
 import time
-import warnings
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 from pathlib import Path
 from types import FunctionType, ModuleType
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import platformdirs
 
 from ..ir.errors import StepError
@@ -37,6 +38,7 @@ from ..ir.helper import new_helpers
 from .watch import watcher
 
 Function = Callable[..., Any]
+Words = npt.NDArray[np.int64]
 
 ROOT = Path(__file__).resolve().parents[1]
 KEPT = 3
@@ -44,7 +46,7 @@ KEPT = 3
 IN_USE = 3600.0
 """Seconds for which another process may still use the code of another version."""
 
-_known: dict[Function, Function] = {}
+_known: dict[Function, Any] = {}
 """Compiled code of functions in this process."""
 _child: subprocess.Popen[bytes] | None = None
 
@@ -54,8 +56,8 @@ def turned_off() -> bool:
     return os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0")
 
 
-def step(function: Function) -> Function:
-    """A step function, compiled to the type that all step functions have.
+def step(function: Function) -> int:
+    """The address of a step function, compiled to the type that all step functions have.
 
     Raises
     ------
@@ -64,21 +66,38 @@ def step(function: Function) -> Function:
     """
     if function not in _known:
         _known[function] = _compile_step(function)
-    return _known[function]
+    return int(_known[function].address)
 
 
-def engine(run: Function, codes: tuple[Function, ...]) -> Function:
-    """The kernel's loop, compiled for as many step functions as are given, which are compiled."""
+def engine(run: Function) -> Callable[[Words, Words, int, int], int]:
+    """The kernel's loop, compiled; it takes the addresses of the step functions."""
     if run not in _known:
-        _known[run] = _compile_engine(run, codes)
-    return _known[run]
+        _known[run] = _compile_engine(run)
+    word, words = ctypes.c_int64, ctypes.c_void_p
+    code = ctypes.CFUNCTYPE(word, words, words, word, word)(_known[run].address)
+
+    def called(steps: Words, M: Words, limit: int, most: int) -> int:
+        with _quiet():
+            return int(code(steps.ctypes.data, M.ctypes.data, limit, most))
+
+    return called
+
+
+@contextlib.contextmanager
+def _quiet() -> Iterator[None]:
+    """Within the block, step functions that divide by zero return 0 without a message."""
+    before, sys.unraisablehook = sys.unraisablehook, lambda _: None
+    try:
+        yield
+    finally:
+        sys.unraisablehook = before
 
 
 def plain(function: Function) -> Function:
     """Any other function, compiled for the arguments that it gets."""
     if function not in _known:
         _known[function] = _numba().njit(cache=True)(function)
-    return _known[function]
+    return _known[function]  # type: ignore[no-any-return]
 
 
 def available(functions: Iterable[Function]) -> bool:
@@ -110,7 +129,6 @@ def compile_all(names: Iterable[str]) -> None:
     Their code is in the cache afterwards.
     """
     from . import kernel
-    from .layout import STEPS
 
     run: Function = kernel.run
     first = [*map(_found, names), run]
@@ -119,38 +137,65 @@ def compile_all(names: Iterable[str]) -> None:
     for function in [*first, *kernel.known_steps]:
         if not _folder().is_dir():
             break  # who began this has ended and taken the cache along
-        if function is not run:
-            step(function)
-        else:  # Any step will do, since all have one type.
-            engine(run, (step(kernel.known_steps[0]),) * STEPS)
+        engine(run) if function is run else step(function)
 
 
-def _compile_step(function: Function) -> Function:
-    numba = _numba()
-    array = numba.types.Array(numba.types.int64, 1, "C")
-    signature = numba.types.int64(array, numba.types.int64, numba.types.int64)
-    compiled: Function
+def _compile_step(function: Function) -> Any:
+    numba, word, words = _types()
     try:
-        compiled = numba.njit(signature, cache=True)(function)
+        return _c_function(function, word(words, word, word))
+    except numba.core.errors.TypingError as error:
+        raise _refused(function, str(error)) from None
+
+
+def _compile_engine(run: Function) -> Any:
+    _, word, words = _types()
+    return _c_function(run, word(words, words, word, word))
+
+
+def _types() -> tuple[ModuleType, Any, Any]:
+    """Numba, and its types of a word and of an array by its address.
+
+    Accesses to arrays of Numba's own look for negative indices.
+    """
+    numba = _numba()
+    return numba, numba.types.int64, numba.types.CPointer(numba.types.int64)
+
+
+def _c_function(function: Function, signature: Any) -> Any:
+    """A function compiled to one that is called by its address."""
+    numba = _numba()
+    try:
+        compiled = numba.cfunc(signature, cache=True)(function)
         _note(function)
     except (ModuleNotFoundError, OSError):
         # The cache goes by the name of the module, and a user's file has several; or it is full.
-        compiled = numba.njit(signature)(function)
-    except numba.core.errors.TypingError as error:
-        raise _refused(function, str(error)) from None
+        compiled = numba.cfunc(signature)(function)
     return compiled
 
 
-def _compile_engine(run: Function, codes: tuple[Function, ...]) -> Function:
-    nothing = (codes, np.zeros(64, np.int64), 0, 0, 0)  # from cycle 0 until cycle 0
-    compiled: Function = _numba().njit(cache=True)(run)
-    try:
-        compiled(*nothing)
-        _note(run)
-    except OSError:  # the cache is full
-        compiled = _numba().njit(run)
-        compiled(*nothing)
-    return compiled
+def _calls_by_address() -> None:
+    """Have compiled code call step functions, of which it has addresses."""
+    from llvmlite import ir
+    from numba.extending import intrinsic, overload
+
+    from . import kernel
+
+    @intrinsic
+    def at(context: Any, address: Any, M: Any, a: Any, t: Any) -> Any:
+        def code(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            word, words = args[0].type, args[1].type
+            kind = ir.FunctionType(word, [words, word, word])
+            return builder.call(builder.inttoptr(args[0], kind.as_pointer()), args[1:])
+
+        return address(address, M, a, t), code
+
+    @overload(kernel.call)
+    def call(step: Any, M: Any, a: Any, t: Any) -> Any:
+        def by_address(step: Any, M: Any, a: Any, t: Any) -> Any:
+            return at(step, M, a, t)  # type: ignore[call-arg]
+
+        return by_address
 
 
 def _refused(function: Function, said: str) -> StepError:
@@ -187,7 +232,7 @@ def set_up() -> ModuleType:
     from numba.core import event
 
     event.register("numba:compile", listener())  # type: ignore[no-untyped-call]
-    allow_first_class_functions()
+    _calls_by_address()
     numba.config.CACHE_DIR = str(_folder())  # type: ignore[attr-defined]
     return numba
 
@@ -209,13 +254,6 @@ def listener() -> Any:
             watcher().compiles(self.count)
 
     return Listener()
-
-
-def allow_first_class_functions() -> None:
-    """Kernels call step functions that they are given, which numba calls experimental."""
-    from numba.core.errors import NumbaExperimentalFeatureWarning
-
-    warnings.filterwarnings("ignore", category=NumbaExperimentalFeatureWarning)
 
 
 @cache

@@ -82,7 +82,7 @@ def drive(layout: Layout, *, limit: int = MAX_CYCLES, arena: int = 0) -> Driven:
     TooLong
         If the run takes more than `limit` cycles.
     StepError
-        If an actor acts without end although nothing changes.
+        If an actor acts without end although nothing changes; if its step function fails.
     """
     check_limit(limit)
     last = limit + 1 - layout.control
@@ -92,12 +92,15 @@ def drive(layout: Layout, *, limit: int = MAX_CYCLES, arena: int = 0) -> Driven:
         M = np.concatenate([M, np.zeros(arena, dtype=np.int64)])
     log, trace = int(M[k.LOG]), int(M[k.TRACE])
     logs, traces = [], []
-    endless, t = Endless(layout), 0
+    endless = Endless(layout)
     while True:
-        why, t = advance(layout, M, t, last)
-        watcher().ran(int(t))
+        why = advance(layout, M, last)
+        t = int(M[k.CYCLE])
+        watcher().ran(t)
+        if why == k.FAILED:
+            raise _failed(layout, M)
         if why == k.PAUSED:
-            endless.look(M, int(t))
+            endless.look(M, t)
             continue
         logs.append(M[log : M[k.LOG]].copy())
         traces.append(M[trace : M[k.TRACE]].copy())
@@ -110,5 +113,14 @@ def drive(layout: Layout, *, limit: int = MAX_CYCLES, arena: int = 0) -> Driven:
         elif why != k.LOG_FULL:
             break
     stuck = why == k.QUIET
-    cycles = int(t) if stuck else int(t) - k.CONTROL_CYCLES + 1 + layout.control
+    cycles = t if stuck else t - k.CONTROL_CYCLES + 1 + layout.control
     return Driven(M, cycles, stuck, np.concatenate(logs), np.concatenate(traces))
+
+
+def _failed(layout: Layout, M: Cycles) -> StepError:
+    """The error of a step function that has returned 0."""
+    actor = next(actor for actor in layout.actors if actor.address == M[k.FAULT])
+    return StepError(
+        f"{layout.title}: the step of the actor {actor.name} of {actor.unit} divides by zero in "
+        f"cycle {M[k.CYCLE]}, or returns 0: it must return a wait, or acted(M, t)"
+    )

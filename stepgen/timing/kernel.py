@@ -73,8 +73,8 @@ def is_step(function: object) -> bool:
 # Header of M
 LOG, LOG_END, TRACE, TRACE_END, ACTORS, RUNNING, WHEEL, WHEEL_MASK, SCHEDULED, REASON = range(10)
 ARENA, ARENA_END = range(10, 12)
-FAULT = 14
-"""The first fault of a run: the actor, or another key, of its message."""
+FAULT, CYCLE = range(14, 16)
+"""The first fault of a run: the actor, or another key, of its message; the cycle of a run."""
 HEADER = 20
 
 # Record of a channel
@@ -352,7 +352,7 @@ def note(M: Memory, channel_id: int, t: int) -> None:
     M[LOG] += 1
 
 
-FINISHED, QUIET, LOG_FULL, LIMIT, ARENA_FULL, PAUSED = range(6)
+FINISHED, QUIET, LOG_FULL, LIMIT, ARENA_FULL, PAUSED, FAILED = range(7)
 LOG_PER_ACTOR = 200
 """Log entries reserved for one action of an actor: all the beats that it may move."""
 ARENA_PER_ACTOR = 8
@@ -361,17 +361,33 @@ CONTROL_CYCLES = 2
 """Cycles from the end of the last stream until the control unit stops the cycle counter."""
 
 
-def run(steps: Sequence[Step], M: Memory, t: int, limit: int, most: int) -> tuple[int, int]:
-    """Step until the run ends or pauses; returns the reason and the cycle to continue from.
+def call(step: Any, M: Memory, a: int, t: int) -> int:
+    """Call a step function; returns 0 if it divides by zero.
+
+    Compiled code has its address, see `stepgen.timing.compiled`.
+    """
+    try:
+        return step(M, a, t)  # type: ignore[no-any-return]
+    except ZeroDivisionError:
+        return 0
+
+
+@helper
+def back(M: Memory, why: int, t: int) -> int:
+    """Return value of `run`, which goes on from cycle `t`."""
+    M[CYCLE] = t
+    return why
+
+
+def run(steps: Sequence[Any], M: Memory, limit: int, most: int) -> int:
+    """Step until the run ends or pauses; returns the reason.
 
     Parameters
     ----------
     steps : sequence of step functions
-        Indexed by the actors' `STEP_INDEX`.
+        Indexed by the actors' `STEP_INDEX`; in compiled code an array of their addresses.
     M : int64 array
-        The state array.
-    t : int
-        First cycle.
+        The state array; `CYCLE` is the cycle to begin with, and afterwards to continue from.
     limit : int
         Cycle at which to stop.
     most : int
@@ -380,19 +396,20 @@ def run(steps: Sequence[Step], M: Memory, t: int, limit: int, most: int) -> tupl
     actors = M[ACTORS]
     ended = False
     looks = 0
+    t = M[CYCLE]
     while t < limit:
         if M[RUNNING] == 0 and not ended:
             ended = True
             limit = t - 1 + CONTROL_CYCLES
             continue
         if M[SCHEDULED] == 0:
-            return (FINISHED, limit) if ended else (QUIET, t)
+            return back(M, FINISHED, limit) if ended else back(M, QUIET, t)
         if M[LOG] + LOG_PER_ACTOR * actors > M[LOG_END] or M[TRACE] + actors > M[TRACE_END]:
-            return LOG_FULL, t
+            return back(M, LOG_FULL, t)
         if M[ARENA_END] and M[ARENA] + ARENA_PER_ACTOR * actors > M[ARENA_END]:
-            return ARENA_FULL, t
+            return back(M, ARENA_FULL, t)
         if looks >= most:
-            return PAUSED, t
+            return back(M, PAUSED, t)
         looks += 1
         bucket = M[WHEEL] + (t & M[WHEEL_MASK])
         a = M[bucket]
@@ -404,7 +421,7 @@ def run(steps: Sequence[Step], M: Memory, t: int, limit: int, most: int) -> tupl
             before = M[a + STATE]
             M[a + BUSY + before] += t - M[a + LAST]
             M[a + LAST] = t
-            then = steps[M[a + STEP_INDEX]](M, a, t)
+            then = call(steps[M[a + STEP_INDEX]], M, a, t)
             # An actor that has ended counts as starved.
             now = EMPTY_INPUT if then == NEVER else M[REASON]
             M[REASON] = WORKING
@@ -414,8 +431,11 @@ def run(steps: Sequence[Step], M: Memory, t: int, limit: int, most: int) -> tupl
                 M[TRACE] += 1
             if then > 0:
                 schedule(M, a, then)
-            else:
+            elif then < 0:
                 M[a + ASLEEP_ON] = then
+            else:
+                M[FAULT] = a
+                return back(M, FAILED, t)
             a = follower
         t += 1
-    return (FINISHED, limit) if ended else (LIMIT, t)
+    return back(M, FINISHED, limit) if ended else back(M, LIMIT, t)

@@ -15,8 +15,6 @@ from ..ir.wire import Beats
 from . import kernel as k
 
 LOG_WORDS = 1 << 18
-STEPS = 128
-"""Most step functions of a design, those of a user's own units included."""
 ACTORS = 1 << k.KEY_BITS - 2
 """Most actors: a log entry has an actor's number above two bits for its state."""
 
@@ -166,20 +164,6 @@ class Layout:
         self.actors.append(Actor(address, unit, name, tuple(reads), tuple(writes)))
         self._finishers += finishes
         return address
-
-    def step_table(self) -> tuple[k.Step, ...]:
-        """The step functions by index, padded to a fixed length so that the kernel has one type.
-
-        Raises
-        ------
-        StepError
-            If there are more than the kernel takes.
-        """
-        if len(self.steps) > STEPS:
-            raise StepError(
-                f"{self.title} needs {len(self.steps)} step functions, but the engine takes {STEPS}"
-            )
-        return (*self.steps, *[self.steps[0]] * (STEPS - len(self.steps)))
 
     def build(self) -> npt.NDArray[np.int64]:
         """The state array, with every actor scheduled for cycle 0.

@@ -11,6 +11,8 @@ from contextlib import contextmanager
 from time import process_time
 from typing import Literal
 
+import numpy as np
+
 from . import compiled
 from . import kernel as k
 from .activity import Cycles
@@ -42,18 +44,16 @@ def using(engine: Engine) -> Iterator[None]:
         _engine = before
 
 
-def interpreted(
-    steps: Sequence[k.Step], M: Cycles, t: int, last: int, most: int
-) -> tuple[int, int]:
+def interpreted(steps: Sequence[k.Step], M: Cycles, last: int, most: int) -> int:
     """Run as `kernel.run` does; `M` is an array before and after."""
     words = M.tolist()
     try:
-        return k.run(steps, words, t, last, most)
+        return k.run(steps, words, last, most)
     finally:
         M[:] = words
 
 
-def advance(layout: Layout, M: Cycles, t: int, last: int) -> tuple[int, int]:
+def advance(layout: Layout, M: Cycles, last: int) -> int:
     """Run a layout for a while.
 
     Parameters
@@ -62,21 +62,21 @@ def advance(layout: Layout, M: Cycles, t: int, last: int) -> tuple[int, int]:
         Whose steps they are.
     M : int64 array
         The state array.
-    t, last : int
-        The cycle from which on, and until which, to run.
+    last : int
+        The cycle until which to run.
 
     Returns
     -------
-    int, int
-        Why the run ended or paused, and the cycle to continue from, as `kernel.run` returns them.
+    int
+        Why the run ended or paused, as `kernel.run` returns it.
     """
     global _interpreted
     if _compiled(layout):
-        codes = tuple(compiled.step(step) for step in layout.step_table())
-        return compiled.engine(k.run, codes)(codes, M, t, last, SLICE)  # type: ignore[no-any-return]
+        addresses = np.array([compiled.step(step) for step in layout.steps], np.int64)
+        return compiled.engine(k.run)(addresses, M, last, SLICE)
     begun = process_time()
     most = SHORT if _interpreted >= FEW else FIRST
-    result = interpreted(layout.steps, M, t, last, most)
+    result = interpreted(layout.steps, M, last, most)
     _interpreted += process_time() - begun
     return result
 

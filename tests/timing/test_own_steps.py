@@ -6,6 +6,14 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
+from stepgen.ir.errors import StepError
+from stepgen.timing.drive import drive
+from stepgen.timing.kernel import READY, Memory, acted, step
+from stepgen.timing.layout import Layout
+from stepgen.timing.stepping import Engine, using
+
 STEP = """
 from stepgen.timing.kernel import acted, step
 
@@ -34,3 +42,23 @@ def test_a_step_is_compiled_whatever_its_module_is_called(tmp_path: Path) -> Non
         command = [sys.executable, "-c", MAIN, name]
         done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
         assert done.stdout == "8 1\n", done.stderr
+
+
+@step
+def share(M: Memory, a: int, t: int) -> int:
+    return acted(M, t) + 1 // (3 - t) // 2
+
+
+@step
+def is_ready(M: Memory, a: int, t: int) -> int:
+    return READY if t else acted(M, t + 2)
+
+
+@pytest.mark.parametrize("engine", ["interpreted", "compiled"])
+@pytest.mark.parametrize(("function", "cycle"), [(share, 3), (is_ready, 3)])
+def test_a_step_that_fails_is_named(function: object, cycle: int, engine: Engine) -> None:
+    layout = Layout("program tried")
+    layout.actor("u", "divide", function, [], reads=[], writes=[], finishes=True)  # type: ignore[arg-type]
+    message = f"program tried: the step of the actor divide of u divides by zero in cycle {cycle},"
+    with using(engine), pytest.raises(StepError, match=message):
+        drive(layout)
