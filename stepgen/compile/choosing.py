@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..hw.design.params import UnitParams, unfinished
 from ..hw.units.as_scalar.params import AsScalar
@@ -14,7 +14,9 @@ from ..ir.stream import Node, Stream
 from ..ir.wire import TILE_LEVELS, wire_levels
 from .dynamic import given, taken
 from .flags import AS_TILE, tiles_in
-from .lower import Lowering
+
+if TYPE_CHECKING:
+    from .lower import Lowering
 
 
 def chosen(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from ..hw.design.pace import Extents
 from ..hw.design.params import UnitParams
@@ -15,7 +16,9 @@ from ..hw.units.split_lanes.params import SplitLanes
 from ..hw.units.turn_slices.params import TurnSlices
 from ..ir.dtypes import Tile
 from ..ir.stream import Node, Stream
-from .lower import Lowering
+
+if TYPE_CHECKING:
+    from .lower import Lowering
 
 
 def taken(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..hw.design.params import UnitParams
 from ..hw.units.flatten.params import Flatten
@@ -13,7 +13,9 @@ from ..ir.stream import Node
 from ..ir.wire import TILE_LEVELS
 from .choosing import add_chosen, chosen
 from .dynamic import given, taken
-from .lower import Lowering
+
+if TYPE_CHECKING:
+    from .lower import Lowering
 
 
 def fold(node: Node, to: Lowering, choose: Callable[..., Any], *, joins: bool) -> None:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..hw.units.load.params import Load
 from ..ir.dtypes import FLAG, Tile, address
 from ..ir.stream import Node
 from .flags import tiles_out
-from .lower import Lowering
+
+if TYPE_CHECKING:
+    from .lower import Lowering
 
 
 def add_load(

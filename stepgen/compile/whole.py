@@ -8,8 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-import networkx as nx
-
 from ..ir.dtypes import Tile
 from ..ir.function import Cut, Folded
 from ..ir.graph import Graph
@@ -24,6 +22,8 @@ def gathered(graph: Graph) -> set[str]:
     They join rows that come from accesses of a tensor, or load from it; and what accesses it behind
     them does not wait for the whole tile by itself.
     """
+    import networkx as nx  # which takes long to import
+
     found: set[str] = set()
     edges = edges_of(graph)
     for nodes in shared_tensors(graph).values():

@@ -12,7 +12,7 @@ from stepgen.ir.function import Cut
 from stepgen.ir.graph import Graph
 from stepgen.ir.itensor import Itensor
 from stepgen.ir.stream import Node, Stream
-from stepgen.ir.tile_order import TileOrder, Unknown, reading, trips_of
+from stepgen.ir.tile_order import TileOrder, Unknown, trips_of, walked
 from stepgen.ir.where import user_line
 
 Known = TileOrder | str
@@ -199,7 +199,7 @@ class Ordering:
         self._for_tiles()
         tensor, (rows, cols) = self.node.graph.tensors[self.attrs["tensor"]], self.attrs["tile"]
         high, wide = tensor.grid((rows, cols))
-        flat = reading(
+        flat = walked(
             [(high, (rows, 0)), (wide, (0, cols))], [loop for d in dims for loop in d], offset
         )
         made, parts = [], iter(flat)

@@ -178,7 +178,7 @@ def trips_of(dim: Dim) -> Trips:
     return str(dim)
 
 
-def reading(
+def walked(
     grid: Sequence[Walk], loops: Sequence[tuple[Trips, int]], offset: int = 0
 ) -> list[tuple[Walk, ...]]:
     """What loops over the numbers of tiles walk in the data.
