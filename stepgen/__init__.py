@@ -11,9 +11,9 @@ import typing as _typing
 from stepgen.tools import starting as _starting  # noqa: F401
 
 # isort: split
-from stepgen.ir.homes import HOMES as _homes_of_functions
+from stepgen.ir.homes import HOMES as _homes
 
-_homes_of_functions.append("stepgen.functions")
+_homes.update(functions="stepgen.functions", operators="stepgen.ops")
 
 if _typing.TYPE_CHECKING:
     from stepgen import frontend as frontend
@@ -52,31 +52,31 @@ if _typing.TYPE_CHECKING:
     from stepgen.ir.graph import Graph
     from stepgen.ir.itensor import Itensor
     from stepgen.ir.metrics import Metrics, metrics, selector_counts
-    from stepgen.ir.ops.accum import accum as accum
-    from stepgen.ir.ops.bufferize import bufferize as bufferize
-    from stepgen.ir.ops.concat import concat as concat
-    from stepgen.ir.ops.eager_merge import eager_merge as eager_merge
-    from stepgen.ir.ops.expand import expand as expand
-    from stepgen.ir.ops.flat_map import flat_map as flat_map
-    from stepgen.ir.ops.flatten import flatten as flatten
-    from stepgen.ir.ops.fork import fork as fork
-    from stepgen.ir.ops.linear_offchip_load import linear_offchip_load as linear_offchip_load
-    from stepgen.ir.ops.linear_offchip_store import linear_offchip_store as linear_offchip_store
-    from stepgen.ir.ops.map import map as map
-    from stepgen.ir.ops.partition import partition as partition
-    from stepgen.ir.ops.promote import promote as promote
-    from stepgen.ir.ops.random_offchip_load import random_offchip_load as random_offchip_load
-    from stepgen.ir.ops.random_offchip_store import random_offchip_store as random_offchip_store
-    from stepgen.ir.ops.reassemble import reassemble as reassemble
-    from stepgen.ir.ops.reshape import reshape as reshape
-    from stepgen.ir.ops.scan import scan as scan
-    from stepgen.ir.ops.split import split as split
-    from stepgen.ir.ops.streamify import streamify as streamify
-    from stepgen.ir.ops.unzip import unzip as unzip
-    from stepgen.ir.ops.zip import zip as zip
     from stepgen.ir.stream import Node, Stream, StreamType
     from stepgen.ir.tensor import Tensor
     from stepgen.ir.text import load, save
+    from stepgen.ops.accum import accum as accum
+    from stepgen.ops.bufferize import bufferize as bufferize
+    from stepgen.ops.concat import concat as concat
+    from stepgen.ops.eager_merge import eager_merge as eager_merge
+    from stepgen.ops.expand import expand as expand
+    from stepgen.ops.flat_map import flat_map as flat_map
+    from stepgen.ops.flatten import flatten as flatten
+    from stepgen.ops.fork import fork as fork
+    from stepgen.ops.linear_offchip_load import linear_offchip_load as linear_offchip_load
+    from stepgen.ops.linear_offchip_store import linear_offchip_store as linear_offchip_store
+    from stepgen.ops.map import map as map
+    from stepgen.ops.partition import partition as partition
+    from stepgen.ops.promote import promote as promote
+    from stepgen.ops.random_offchip_load import random_offchip_load as random_offchip_load
+    from stepgen.ops.random_offchip_store import random_offchip_store as random_offchip_store
+    from stepgen.ops.reassemble import reassemble as reassemble
+    from stepgen.ops.reshape import reshape as reshape
+    from stepgen.ops.scan import scan as scan
+    from stepgen.ops.split import split as split
+    from stepgen.ops.streamify import streamify as streamify
+    from stepgen.ops.unzip import unzip as unzip
+    from stepgen.ops.zip import zip as zip
     from stepgen.program.program import example
 
 __all__ = [
@@ -151,7 +151,7 @@ if not _typing.TYPE_CHECKING:
         "stepgen.program.program": "example",
     }
     _HOMES = {name: module for module, names in _NAMES.items() for name in names.split()}
-    _HOMES |= {name: f"stepgen.ir.ops.{name}" for name in _OPERATORS.split()}
+    _HOMES |= {name: f"stepgen.ops.{name}" for name in _OPERATORS.split()}
 
     def __getattr__(name: str) -> object:
         """What is here is imported when it is first asked for: a command starts sooner."""

@@ -25,13 +25,14 @@ ROOT = Path(stepgen.__file__).parent
 _TABLE = r"stepgen\.hw\.design"
 _PARAMS = r"stepgen\.hw\.units\.\w+\.params"
 _ARITHMETIC = r"stepgen\.hw\.arithmetic\.(formulas|operations|pipeline|scaling|sums|tabulated)"
-_CORE = r"stepgen\.(ir|semantics|functions|compile|timing)"
+_CORE = r"stepgen\.(ir|semantics|functions|compile|ops|timing)"
 MAY_IMPORT = {
     "draw": (r"stepgen\.draw",),
     "ir": (r"stepgen\.(ir|draw)",),
     "semantics": (r"stepgen\.(ir|semantics)",),
     "functions": (r"stepgen\.(ir|semantics|functions)", r"stepgen\.hw\.design\.params", _PARAMS),
     "compile": (r"stepgen\.(ir|compile)", _TABLE, _PARAMS),
+    "ops": (r"stepgen\.(ir|semantics|compile|ops)", _TABLE, _PARAMS),
     "hw": (r"stepgen\.(ir|draw)", r"stepgen\.hw(?!\.units\.\w+\.model)"),
     "hw/design": (r"stepgen\.ir", _TABLE, r"stepgen\.hw\.(picture|units\.load_all)"),
     "arithmetic": (r"stepgen\.(ir|semantics)", _TABLE, _ARITHMETIC),
@@ -151,6 +152,9 @@ def test_only_circuits_need_amaranth() -> None:
         ("hw/x.py", "from ..compile.lower import lower"),
         ("compile/x.py", 'import_module("stepgen.hw.units.x.rtl")'),
         ("compile/x.py", "from ..functions.retiling import RetileRow"),
+        ("compile/x.py", "from ..ops.promote import promote"),
+        ("ops/x.py", "from stepgen.functions.retiling import RetileRow"),
+        ("ops/x.py", "from stepgen.hw.fifo import Fifo"),
         ("report/x.py", "from ..cli import main"),
         ("program/x.py", "from ..cosim.experiment import Experiment"),
         ("emit/x.py", "from ..cosim.case import Case"),
@@ -161,14 +165,6 @@ def test_only_circuits_need_amaranth() -> None:
 )
 def test_a_wrong_import_is_seen(place: str, text: str) -> None:
     assert forbidden(ROOT / place, text)
-
-
-def names(package: str) -> set[str]:
-    return set(registry.modules(package))
-
-
-def test_every_operator_has_a_reference() -> None:
-    assert names("stepgen.ir.ops") == names("stepgen.semantics.ops")
 
 
 @pytest.mark.parametrize("kind", load_all())
@@ -185,7 +181,9 @@ def test_a_unit_is_a_package(kind: str) -> None:
 
 
 def test_every_operator_is_timed_on_tiles() -> None:
-    assert names("stepgen.ir.ops") == names("stepgen.timing.tiles.ops")
+    timed = registry.modules("stepgen.timing.tiles.ops")
+    assert timed.keys() == registry.modules("stepgen.ops").keys()
+    assert all(callable(module.build) for module in timed.values())
 
 
 def test_every_operator_has_a_circuit_or_a_reason() -> None:
@@ -193,11 +191,11 @@ def test_every_operator_has_a_circuit_or_a_reason() -> None:
     assert operators().keys() - circuits().keys() == waiting
 
 
-MAY_NAME_OPERATORS = ("compile/transforms/", "ir/ops/")
+MAY_NAME_OPERATORS = ("compile/transforms/", "ops/")
 """Transforms look for patterns of operators, and an operator may be made for another one."""
 
 MAY_NAME_FUNCTIONS = (
-    *("functions/", "semantics/tables.py", "hw/arithmetic/", "ir/ops/"),
+    *("functions/", "semantics/tables.py", "hw/arithmetic/", "ops/"),
     "timing/tiles/machines.py",
 )
 """Tables and circuits are of arithmetic, not of what a program applies; parameters of operators may
@@ -364,13 +362,13 @@ def test_what_a_function_with_a_circuit_takes() -> None:
 
 
 def test_what_an_operator_with_a_circuit_takes() -> None:
-    """Its faces, its unit, and a step of drawn programs, beside what was built upon it since."""
+    """Itself, its timing, its unit and a step of drawn programs, beside what was built upon it."""
     upon = {"stepgen/functions/cutting.py", "stepgen/compile/regrouping.py"}
     upon |= {name for name in touched("promote") if name.startswith("stepgen/compile/transforms/")}
     assert touched("promote") - upon == {
-        *(f"stepgen/{face}/promote.py" for face in ("ir/ops", "semantics/ops", "timing/tiles/ops")),
-        *(f"stepgen/hw/units/promote/{face}.py" for face in ("params", "model", "rtl")),
-        "stepgen/compile/lowering/promote.py",
+        "stepgen/ops/promote.py",
+        "stepgen/timing/tiles/ops/promote.py",
+        *(f"stepgen/hw/units/promote/{part}.py" for part in ("params", "model", "rtl")),
         "stepgen/fuzz/generators/plain.py",
     }
 

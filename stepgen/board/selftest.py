@@ -17,8 +17,8 @@ from ..ir.dtypes import int32
 from ..ir.errors import StepError
 from ..ir.fn import fn
 from ..ir.graph import Graph
-from ..ir.ops.linear_offchip_load import linear_offchip_load
-from ..ir.ops.linear_offchip_store import linear_offchip_store
+from ..ops.linear_offchip_load import linear_offchip_load
+from ..ops.linear_offchip_store import linear_offchip_store
 from ..tools.waiting import Progress, quiet
 from .device import Device
 from .link import Link, LinkError

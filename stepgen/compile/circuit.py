@@ -1,14 +1,12 @@
-"""Base class of operators' circuits: which units an operator becomes, and how it treats stops."""
+"""Operators with circuits: which units an operator becomes, and how it treats stops."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from functools import cache
 from typing import TYPE_CHECKING, ClassVar
 
-from ..ir import registry
-from ..ir.operator import own_operators
+from ..ir.operator import operators
 from ..ir.stream import Node
 
 if TYPE_CHECKING:
@@ -16,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class Circuit(ABC):
-    """The circuit of one operator, in the file of `stepgen.compile.lowering` with its name.
+    """What an operator derives from that has a circuit, beside `stepgen.ir.operator.Operator`.
 
     Attributes
     ----------
@@ -86,12 +84,11 @@ class Circuit(ABC):
 
 
 def circuits() -> dict[str, Circuit]:
-    """The circuit of every operator that has one, by the operator's name."""
-    own = {name: face for name, face in own_operators().items() if isinstance(face, Circuit)}
-    return _shipped() | own
+    """Every operator that has a circuit, by its name."""
+    return {name: face for name, face in operators().items() if isinstance(face, Circuit)}
 
 
-@cache
-def _shipped() -> dict[str, Circuit]:
-    found = registry.classes("stepgen.compile.lowering", Circuit)  # type: ignore[type-abstract]
-    return {name: cls() for name, cls in found.items()}
+def circuit_of(node: Node) -> Circuit | None:
+    """The operator of a node, if it has a circuit."""
+    face = node.face
+    return face if isinstance(face, Circuit) else None

@@ -15,7 +15,7 @@ from ..ir.errors import StepError
 from ..ir.fn import fn
 from ..ir.itensor import Itensor, as_itensor
 from ..ir.offchip import layout_of
-from ..ir.ops.linear_offchip_load import LinearOffchipLoad, linear_offchip_load
+from ..ir.operator import functions
 from ..ir.ordering import order_of
 from ..ir.stream import Stream
 from ..ir.tile_order import Unknown
@@ -288,7 +288,7 @@ def _read_again(
 ) -> Way | None:
     """By another load of the same tensor, if the first one has other readers."""
     node, graph = x.node, x.graph
-    whole = isinstance(node.face, LinearOffchipLoad) and not node.inputs and of is None
+    whole = node.face.reads == "tensor" and not node.inputs and of is None
     if not whole or not graph.consumers(x):
         return None
     tensor = graph.tensors[node.attrs["tensor"]]
@@ -301,4 +301,5 @@ def _read_again(
         return None
     size = target.tokens * rows * cols * tensor.element.bytes // tensor.element.packed
     why = f"{tensor.name} is read once more, {size} bytes"
-    return Way("read again", 0, 0, size, why, lambda: linear_offchip_load(tensor, itensor=target))
+    load = functions()["linear_offchip_load"]
+    return Way("read again", 0, 0, size, why, lambda: load(tensor, itensor=target))

@@ -24,7 +24,7 @@ from ..ir.stream import Node, Stream
 from ..ir.wire import LANES, TILE_LEVELS, row_lanes, wire_levels
 from .allocation import allocated
 from .budget import Budget
-from .circuit import circuits
+from .circuit import circuit_of
 from .connected import Connected
 from .fusion import fuse as fuse_units
 from .joining import Use, join
@@ -116,9 +116,10 @@ class Lowering:
     def lower(self, node: Node) -> None:
         """Add the rows of one operator."""
         self.current = node.name
-        if node.op not in circuits():
+        circuit = circuit_of(node)
+        if circuit is None:
             raise self.fail(node, "this operator has no circuit yet")
-        circuits()[node.op].lower(node, self)
+        circuit.lower(node, self)
         for stream in node.outputs:
             if stream not in self._outputs:
                 raise self.fail(node, f"its circuit has no unit that gives {stream.name}")

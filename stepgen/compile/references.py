@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from ..ir.dtypes import Buffer
 from ..ir.graph import Graph
 from ..ir.stream import Node, Stream
-from .circuit import circuits
+from .circuit import Circuit, circuit_of
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ def references(graph: Graph, made: Stream) -> References:
     """
     found = _Ways(graph, made)
     found.follow(made, ())
-    passed = [node for node in graph.nodes if node in found.passed]
+    passed = {node: found.passed[node] for node in graph.nodes if node in found.passed}
     for node in passed:
         for stream in node.inputs:
             if isinstance(stream.dtype, Buffer) and stream not in found.shares:
@@ -63,14 +63,14 @@ def references(graph: Graph, made: Stream) -> References:
     readers = tuple(node for node in graph.nodes if node in found.readers)
     if not readers:
         raise made.node.failure(f"nothing reads its buffers {made.name}")
-    ordered = len(readers) == 1 and all(circuits()[n.op].restructures for n in passed)
+    ordered = len(readers) == 1 and all(c.restructures for c in passed.values())
     return References(
         readers,
         found.shares,
         {
-            node: circuits()[node.op].shares(node, found.of(node)) or 0
-            for node in passed
-            if circuits()[node.op].returns(node, found.of(node))
+            node: circuit.shares(node, found.of(node)) or 0
+            for node, circuit in passed.items()
+            if circuit.returns(node, found.of(node))
         },
         ordered and found.shares[made] == 1,
     )
@@ -83,7 +83,7 @@ class _Ways:
         self.graph, self.made = graph, made
         self.shares: dict[Stream, int] = {}
         self.readers: set[Node] = set()
-        self.passed: set[Node] = set()
+        self.passed: dict[Node, Circuit] = {}
 
     def of(self, node: Node) -> list[int]:
         """The shares of the outputs of an operator that was passed."""
@@ -109,15 +109,14 @@ class _Ways:
         if node.face.steers(node, index):  # only the structure counts
             return 0
         outputs = [self.follow(s, above) for s in node.outputs if isinstance(s.dtype, Buffer)]
-        shares = None
-        if outputs and node.op in circuits():
-            shares = circuits()[node.op].shares(node, outputs)
-        if shares is None:
+        circuit = circuit_of(node) if outputs else None
+        shares = None if circuit is None else circuit.shares(node, outputs)
+        if circuit is None or shares is None:
             raise self.made.node.failure(
                 f"its buffers {self.made.name} go to {node.name} as {stream.name}, and no circuit "
                 f"passes references through {node.op}{_unless(node)}"
             )
-        self.passed.add(node)
+        self.passed[node] = circuit
         return shares
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..ir.stream import Node, Stream
-from .circuit import circuits
+from .circuit import circuit_of
 
 
 def stops_unused(stream: Stream) -> bool:
@@ -25,11 +25,11 @@ def lacks_stops(stream: Stream) -> bool:
 
 
 def _ignored(node: Node, index: int) -> bool:
-    circuit = circuits().get(node.op)
+    circuit = circuit_of(node)
     ignored = circuit is not None and circuit.ignores_stops(node, index)
     return ignored or (_rewrites(node) and all(stops_unused(y) for y in node.outputs))
 
 
 def _rewrites(node: Node) -> bool:
-    circuit = circuits().get(node.op)
+    circuit = circuit_of(node)
     return circuit is not None and circuit.only_rewrites_stops(node)

@@ -7,7 +7,7 @@ from ..ir.dtypes import TupleType
 from ..ir.function import Function
 from ..ir.graph import Graph
 from ..ir.stream import Node, Stream, StreamType
-from .circuit import circuits
+from .circuit import circuit_of
 from .transforms.rewrite import deep
 
 
@@ -87,12 +87,12 @@ def unzipped(graph: Graph) -> tuple[Graph, dict[str, str]]:
 
 
 def _bundles(node: Node) -> bool:
-    circuit = circuits().get(node.op)
+    circuit = circuit_of(node)
     return circuit is not None and circuit.bundles
 
 
 def _selects(node: Node) -> bool:
-    circuit = circuits().get(node.op)
+    circuit = circuit_of(node)
     return circuit is not None and circuit.selects
 
 
@@ -136,7 +136,7 @@ def _check(node: Node) -> None:
     pairs = [s for s in (*node.inputs, *node.outputs) if isinstance(s.dtype, TupleType)]
     if not pairs or _bundles(node) or isinstance(node.attrs.get("fn"), Function):
         return
-    is_a, circuit = f"{pairs[0].name} is {pairs[0]}", circuits().get(node.op)
+    is_a, circuit = f"{pairs[0].name} is {pairs[0]}", circuit_of(node)
     if circuit is None or not (circuit.moves or circuit.selects):
         raise node.failure(f"{is_a}, but this operator has no circuit for tuples")
     if node.attrs.get("order") == "arrival":

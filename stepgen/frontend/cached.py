@@ -10,11 +10,11 @@ from ..ir.dims import DimLike
 from ..ir.dtypes import Tile, address, int32
 from ..ir.fn import fn
 from ..ir.graph import Graph
-from ..ir.ops.partition import partition
-from ..ir.ops.random_offchip_load import random_offchip_load
-from ..ir.ops.random_offchip_store import random_offchip_store
-from ..ir.ops.reassemble import reassemble
 from ..ir.stream import Stream
+from ..ops.partition import partition
+from ..ops.random_offchip_load import random_offchip_load
+from ..ops.random_offchip_store import random_offchip_store
+from ..ops.reassemble import reassemble
 
 if TYPE_CHECKING:
     from .caches import Caches, Places

@@ -16,8 +16,8 @@ from ..ir.arguments import checked
 from ..ir.dtypes import Tile, bf16
 from ..ir.errors import StepError
 from ..ir.graph import Graph
-from ..ir.ops.linear_offchip_load import linear_offchip_load
 from ..ir.wire import LANES
+from ..ops.linear_offchip_load import linear_offchip_load
 from ..semantics import executor
 from ..semantics.numbers import DTYPES
 from .lowering import lowered

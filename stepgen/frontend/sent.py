@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 from ..ir.dims import product_bound
 from ..ir.dtypes import Selector, f32
 from ..ir.fn import fn
-from ..ir.ops.linear_offchip_load import linear_offchip_load
-from ..ir.ops.partition import partition
-from ..ir.ops.reassemble import reassemble
 from ..ir.stream import Stream
+from ..ops.linear_offchip_load import linear_offchip_load
+from ..ops.partition import partition
+from ..ops.reassemble import reassemble
 from .weight import Weight
 
 if TYPE_CHECKING:

@@ -22,8 +22,8 @@ from ..ir.dims import static
 from ..ir.dtypes import ElementType, Tile, address, f32
 from ..ir.feedback import Feedback
 from ..ir.fn import fn
-from ..ir.ops.reassemble import reassemble
 from ..ir.stream import Stream
+from ..ops.reassemble import reassemble
 from .products import by_tiles, divisor, rows_by_slices
 from .rows import Rows
 from .weight import Weight, joined

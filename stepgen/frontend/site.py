@@ -22,9 +22,9 @@ from ..ir.errors import StepError
 from ..ir.fn import fn
 from ..ir.graph import Graph
 from ..ir.itensor import Itensor
-from ..ir.ops.linear_offchip_load import linear_offchip_load
-from ..ir.ops.random_offchip_load import random_offchip_load
 from ..ir.stream import Stream
+from ..ops.linear_offchip_load import linear_offchip_load
+from ..ops.random_offchip_load import random_offchip_load
 from ..semantics.numbers import DTYPES
 from .cached import Cached
 from .kind import Value

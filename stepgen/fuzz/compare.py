@@ -14,7 +14,7 @@ import numpy as np
 
 from stepgen.ir.expr import Expr
 
-from ..compile.circuit import circuits
+from ..compile.circuit import circuit_of
 from ..compile.cost import hardware, traffic_varies
 from ..cosim.building import LEAST_BUILD
 from ..cosim.experiment import Experiment, simulate
@@ -292,8 +292,9 @@ def _streams(
 ) -> Iterator[tuple[str, Stream]]:
     """The streams that are channels, with their names; tuples are not on the wire."""
     for node in case.graph.nodes:
+        circuit = circuit_of(node)
         for stream in node.outputs:
-            if isinstance(stream.dtype, TupleType) or circuits()[node.op].bundles:
+            if isinstance(stream.dtype, TupleType) or (circuit and circuit.bundles):
                 continue
             many = len(node.outputs) > 1
             channel = f"{node.name}_{stream.port}" if many else node.name

@@ -380,8 +380,7 @@ _KINDS: dict[str, type[Function]] = {}
 
 
 def _load() -> None:
-    for package in HOMES:
-        importlib.import_module(package)
+    importlib.import_module(HOMES["functions"])
 
 
 def _register(kind: type[Function]) -> None:

@@ -1,6 +1,6 @@
-"""Packages with functions: they are imported when the first function is needed."""
+"""Packages with functions and operators: they are imported when the first one is needed."""
 
 from __future__ import annotations
 
-HOMES: list[str] = []
-"""Dotted names of the packages."""
+HOMES: dict[str, str] = {}
+"""Dotted names of the packages, by ``functions`` and ``operators``."""

@@ -1,7 +1,7 @@
-"""Base class of operators' type rules, and how operators are found.
+"""Base class of operators, and how they are found.
 
-An operator is one file in ``stepgen/ir/ops``, named as the operator. It defines one subclass of
-`Operator` (the type face) and one function of the same name, which is what users call.
+An operator is one file in ``stepgen/ops``, named as the operator. It defines one subclass of
+`Operator` and one function of the same name, which is what users call.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache, wraps
-from types import ModuleType
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, NoReturn, Protocol, TypeVar
 
 from stepgen.ir import registry
@@ -21,6 +20,7 @@ from stepgen.ir.dims import Dim, Symbols, indicators, show_shape
 from stepgen.ir.dtypes import ElementType, Selector, Tile
 from stepgen.ir.errors import StepError
 from stepgen.ir.expr import Expr, constant, product_of
+from stepgen.ir.homes import HOMES
 from stepgen.ir.methods import Methods
 
 if TYPE_CHECKING:
@@ -29,8 +29,6 @@ if TYPE_CHECKING:
     from stepgen.ir.policy import Policy
     from stepgen.ir.stream import Node, Out, Stream
     from stepgen.ir.tile_order import TileOrder
-
-_PACKAGE = "stepgen.ir.ops"
 
 C = TypeVar("C", bound=Callable[..., Any])
 
@@ -209,7 +207,9 @@ class Sizes(Protocol):
 
 
 class Operator(ABC):
-    """Type rule, symbolic costs and properties of an operator.
+    """Type rule, golden model, symbolic costs and properties of an operator.
+
+    One that also derives from `stepgen.compile.circuit.Circuit` has a circuit.
 
     Attributes
     ----------
@@ -257,6 +257,18 @@ class Operator(ABC):
         ------
         StepError
             If inputs or parameters are not accepted.
+        """
+
+    @abstractmethod
+    def run(self, use: Any) -> Any:
+        """The golden model: a generator that takes tokens and emits tokens.
+
+        Arrays in them are read-only, those taken and those emitted.
+
+        Parameters
+        ----------
+        use : stepgen.semantics.process.Use
+            Readers of the inputs, writers of the outputs, and parameters by name.
         """
 
     def ends_with(self, node: Node) -> Sequence[int]:
@@ -328,6 +340,10 @@ class StandIn(Operator):
         """Its type is declared (`Graph.feedback`)."""
         return []
 
+    def run(self, use: Any) -> Any:
+        """Refuse the run."""
+        raise StepError(f"{use.node.name}: the operator {use.node.op} has no meaning yet")
+
 
 _STAND_IN = StandIn()
 
@@ -339,7 +355,7 @@ def face_of(node: Node) -> Operator:
 
 
 def operators() -> dict[str, Operator]:
-    """Every operator by name: one instance per file of ``stepgen/ir/ops``, and users' own."""
+    """Every operator by name: one instance per file of ``stepgen/ops``, and users' own."""
     return dict(sorted((_shipped() | own_operators()).items())) if OWN else _shipped()
 
 
@@ -359,35 +375,8 @@ def _instance(kind: type[Operator]) -> Operator:
 
 @cache
 def _shipped() -> dict[str, Operator]:
-    found = registry.classes(_PACKAGE, Operator)  # type: ignore[type-abstract]
+    found = registry.classes(HOMES["operators"], Operator)  # type: ignore[type-abstract]
     return {name: cls() for name, cls in found.items()}
-
-
-def implementations(package: str, function: str) -> dict[str, Any]:
-    """What implements one face of every operator, by name: a module or a user's own operator.
-
-    Parameters
-    ----------
-    package : str
-        Dotted name of the package with a module for each operator that comes with stepgen.
-    function : str
-        What each module has to define.
-
-    Raises
-    ------
-    TypeError
-        If an operator has no module, or its module lacks the function.
-    """
-    return {**_complete(package, function), **own_operators()}
-
-
-@cache
-def _complete(package: str, function: str) -> dict[str, ModuleType]:
-    found = registry.modules(package)
-    lacking = [n for n in _shipped() if not callable(getattr(found.get(n), function, None))]
-    if lacking:
-        raise TypeError(f"{package} lacks {function} of {', '.join(lacking)}")
-    return found
 
 
 @cache
@@ -395,7 +384,7 @@ def functions() -> dict[str, Callable[..., Any]]:
     """The user-facing function of every operator that has one."""
     return {
         name: getattr(module, name)
-        for name, module in registry.modules(_PACKAGE).items()
+        for name, module in registry.modules(HOMES["operators"]).items()
         if hasattr(module, name)
     }
 

@@ -49,18 +49,6 @@ class OwnOperator(operator.Operator):
     def __call__(self, *args: Any, **named: Any) -> Any:
         """Use the operator: pass streams and parameters to `add`."""
 
-    @abstractmethod
-    def run(self, use: Any) -> Any:
-        """The golden model: a generator that takes tokens and emits tokens.
-
-        Arrays in them are read-only, those taken and those emitted.
-
-        Parameters
-        ----------
-        use : stepgen.semantics.process.Use
-            Readers of the inputs, writers of the outputs, and parameters by name.
-        """
-
     def build(self, node: Node, to: Any) -> None:
         """Add actors to the timing on tiles, a `stepgen.timing.tiles.program.Program`.
 

@@ -69,8 +69,7 @@ def _rule(name: str) -> str:
 
 def _faces(name: str) -> str:
     timed = name in registry.modules("stepgen.timing.tiles.ops")
-    meant = name in registry.modules("stepgen.semantics.ops")
-    faces = [word for word, there in (("reference", meant), ("timing on tiles", timed)) if there]
+    faces = ["reference", *(["timing on tiles"] if timed else [])]
     if name not in circuits():
         return f"Faces: {', '.join(faces)}; no circuit yet: {operators()[name].circuit_needs}."
     if circuits()[name].bundles:

@@ -25,7 +25,7 @@ from stepgen.ir.methods import Methods
 from stepgen.ir.operator import as_method, functions
 
 _ROOT = Path(__file__).parents[1]
-_IMPORTS = re.compile(r"(?:    from stepgen\.ir\.ops\.(\w+) import \1 as \1\n)+")
+_IMPORTS = re.compile(r"(?:    from stepgen\.ops\.(\w+) import \1 as \1\n)+")
 _SELF = inspect.Parameter("self", inspect.Parameter.POSITIONAL_OR_KEYWORD)
 
 
@@ -52,7 +52,7 @@ class _Entry:
 def stubs() -> dict[Path, str]:
     """The text of every file that is generated, or has generated lines."""
     root = (_ROOT / "__init__.py").read_text(encoding="utf-8")
-    imports = "".join(f"    from stepgen.ir.ops.{n} import {n} as {n}\n" for n in functions())
+    imports = "".join(f"    from stepgen.ops.{n} import {n} as {n}\n" for n in functions())
     operators = [_of_operator(n, f) for n, f in functions().items() if hasattr(Methods, n)]
     makers = [
         _of_function(name, kind)

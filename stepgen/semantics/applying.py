@@ -14,9 +14,8 @@ from stepgen.ir.errors import StepError
 from stepgen.ir.setting import Setting
 from stepgen.ir.wire import VALUE
 from stepgen.semantics.numbers import DTYPES, Array
-from stepgen.semantics.ops.bufferize import Reference
 from stepgen.semantics.process import Use, view
-from stepgen.semantics.tokens import Token
+from stepgen.semantics.tokens import Reference, Token
 
 
 def setting(use: Use) -> Setting:

@@ -18,7 +18,6 @@ from stepgen.ir.dtypes import TupleType
 from stepgen.ir.errors import StepError
 from stepgen.ir.graph import Graph
 from stepgen.ir.lanes import Lanes, lanes_by_node
-from stepgen.ir.operator import implementations
 from stepgen.ir.own import OwnOperator
 from stepgen.ir.stream import Node, Stream, StreamType
 from stepgen.ir.where import user_line, users_line
@@ -31,8 +30,6 @@ from stepgen.semantics.numbers import Array
 from stepgen.semantics.process import Process, Reader, Use, Wait, Writer
 from stepgen.semantics.tokens import Token, decode
 from stepgen.semantics.user_operators import OwnReader, OwnWriter
-
-_PACKAGE = "stepgen.semantics.ops"
 
 
 @dataclass(frozen=True)
@@ -145,11 +142,6 @@ def _remember(uses: Iterable[Use], memory: Memory) -> None:
             writer.past = sent
 
 
-def processes() -> dict[str, Any]:
-    """The module or object with the golden model `run` of every operator, by its name."""
-    return implementations(_PACKAGE, "run")
-
-
 def _given(graph: Graph, inputs: Mapping[str, Any]) -> dict[str, list[Token]]:
     known = [*graph.inputs, *graph.tensors]
     for name in inputs:
@@ -179,8 +171,6 @@ def _connect(
     for name in choices:
         graph.node(name)
     for node in graph.nodes:
-        if node.op not in processes():
-            raise StepError(f"{node.name}: the operator {node.op} has no meaning yet")
         own = isinstance(node.face, OwnOperator)
         take, give = (OwnReader, OwnWriter) if own else (Reader, Writer)
         outputs = [give(stream) for stream in node.outputs]
@@ -279,7 +269,7 @@ class _Scheduler:
 
 
 def _process(use: Use) -> Process:
-    process: Process = processes()[use.node.op].run(use)
+    process: Process = use.node.face.run(use)
     if not isinstance(process, Generator):
         raise _no_process(use, f"returned {shown(process)}")
     return process

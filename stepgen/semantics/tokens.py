@@ -14,6 +14,7 @@ Level k closes the k innermost dims; the outermost dim of a stream is closed by 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -24,6 +25,7 @@ from stepgen.ir.wire import BARE, DONE, VALUE
 __all__ = [
     "END",
     "Check",
+    "Reference",
     "Token",
     "bare",
     "decode",
@@ -76,6 +78,22 @@ class Token:
         if self.kind == BARE:
             return f"BARE({self.low}, S{self.stop})"
         return f"({self.value!r}, S{self.stop})" if self.stop else repr(self.value)
+
+
+@dataclass(frozen=True, eq=False)
+class Reference:
+    """A reference to a chunk in on-chip memory; may be routed, multicast and read several times.
+
+    Attributes
+    ----------
+    tokens : tuple of Token
+        The rank-`rank` tensor of the chunk, without DONE.
+    rank : int
+        Rank of the chunk.
+    """
+
+    tokens: tuple[Token, ...]
+    rank: int
 
 
 END = Token(DONE)

@@ -10,7 +10,6 @@ from stepgen.ir.operator import Call, Operator, operators
 from stepgen.ir.own import OwnOperator
 from stepgen.ir.stream import Node, Out
 from stepgen.ir.wire import DONE
-from stepgen.semantics.executor import processes
 from stepgen.semantics.process import Process, Use
 from stepgen.timing.tiles.ops import promote
 
@@ -27,7 +26,7 @@ class Lift(OwnOperator):
         return shipped.infer(call)
 
     def run(self, use: Use) -> Process:
-        made: Process = processes()["promote"].run(use)
+        made: Process = operators()["promote"].run(use)
         return made
 
     def build(self, node: Node, to: Any) -> None:

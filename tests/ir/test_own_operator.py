@@ -118,7 +118,7 @@ def test_a_missing_method_is_found_when_the_class_is_defined(bases: Any, lacking
 
 
 def test_a_name_is_given_once() -> None:
-    told = "the operator Fork at .* would be called fork, as Fork of stepgen.ir.ops.fork is"
+    told = "the operator Fork at .* would be called fork, as Fork of stepgen.ops.fork is"
     faces = {name: lambda self, x: None for name in ("__call__", "infer", "run")}
     with pytest.raises(sg.StepError, match=told):
         type(OwnOperator)("Fork", (OwnOperator,), faces)

@@ -11,7 +11,7 @@ from programs import shipped_functions
 import stepgen as sg
 from stepgen.ir import registry
 from stepgen.ir.function import function
-from stepgen.ir.operator import Operator, functions, implementations, operators
+from stepgen.ir.operator import Operator, functions, operators
 
 
 def test_every_operator_is_a_method_and_most_are_functions() -> None:
@@ -66,28 +66,3 @@ def test_a_file_defines_one_thing(
             registry.classes(package.name, Operator)
     for name in (package.name, f"{package.name}.thing"):
         sys.modules.pop(name, None)
-
-
-@pytest.mark.parametrize("lacking", ["file", "function"])
-def test_a_missing_face_is_found_by_its_operator(
-    lacking: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Although no program uses the operator."""
-    package = tmp_path / f"faces_without_a_{lacking}"
-    package.mkdir()
-    (package / "__init__.py").touch()
-    for name in operators():
-        (package / f"{name}.py").write_text("def run(uses): ...\n")
-    (package / "zip.py").write_text("def walk(uses): ...\n")
-    if lacking == "file":
-        (package / "zip.py").unlink()
-    monkeypatch.syspath_prepend(str(tmp_path))
-    with pytest.raises(TypeError, match=f"{package.name} lacks run of zip$"):
-        implementations(package.name, "run")
-    for name in [n for n in sys.modules if n.startswith(package.name)]:
-        sys.modules.pop(name)
-
-
-def test_the_faces_of_every_operator_are_complete() -> None:
-    assert implementations("stepgen.semantics.ops", "run").keys() == operators().keys()
-    assert implementations("stepgen.timing.tiles.ops", "build").keys() == operators().keys()

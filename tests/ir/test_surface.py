@@ -264,6 +264,20 @@ def test_importing_stepgen_is_light() -> None:
     assert done.stdout.split() == ["set()", "set()", "False"]
 
 
+def test_a_typed_program_loads_no_hardware() -> None:
+    code = (
+        "import sys, stepgen as sg; x = sg.Graph().input('x', sg.int8[1, 8], (3,));"
+        "x.promote().bufferize(rank=1).streamify();"
+        "print({name for name in sys.modules if name.split('.')[:2] in ("
+        "['stepgen', 'hw'], ['stepgen', 'timing'], ['stepgen', 'functions'], ['networkx'])})"
+    )
+    env = {**os.environ, "PYTHONPATH": str(ROOT)}
+    done = subprocess.run(
+        [sys.executable, "-c", code], env=env, capture_output=True, text=True, check=True
+    )
+    assert done.stdout.strip() == "set()"
+
+
 def cells(html: str) -> list[list[str | None]]:
     return [[cell.text for cell in row] for row in ET.fromstring(html).iter("tr")]
 

@@ -11,10 +11,9 @@ import stepgen as sg
 from semantics.programs import SCALAR, execute, numbers_of
 from stepgen.compile.lower import lower
 from stepgen.cosim.experiment import Experiment
-from stepgen.ir.operator import operators
 from stepgen.ir.system import SystemGraph
 from stepgen.program.tiles import simulate
-from stepgen.semantics.executor import processes, run
+from stepgen.semantics.executor import run
 from stepgen.semantics.inputs import multi_hot
 from stepgen.semantics.shapes import measure
 from stepgen.semantics.tokens import bare, encode
@@ -26,10 +25,6 @@ STARTS: dict[str, Callable[[sg.Graph, Mapping[str, Any]], object]] = {
     "time": lambda graph, inputs: Experiment(graph, inputs).prediction,
 }
 """What takes a program and its inputs."""
-
-
-def test_every_operator_has_a_reference() -> None:
-    assert set(processes()) == set(operators())
 
 
 def dynamic_parallelization(regions: int, first: int | None = None) -> sg.Graph:

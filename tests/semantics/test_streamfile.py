@@ -13,9 +13,8 @@ from semantics import models
 from semantics.drawn import floats, tile
 from semantics.programs import scalars
 from stepgen.semantics import numbers
-from stepgen.semantics.ops.bufferize import Reference
 from stepgen.semantics.streamfile import load, save
-from stepgen.semantics.tokens import END, bare, encode, value
+from stepgen.semantics.tokens import END, Reference, bare, encode, value
 
 few = settings(max_examples=30)
 

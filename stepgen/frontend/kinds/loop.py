@@ -8,8 +8,8 @@ import numpy as np
 
 from ...ir.dtypes import address
 from ...ir.fn import fn
-from ...ir.ops.partition import partition
-from ...ir.ops.reassemble import reassemble
+from ...ops.partition import partition
+from ...ops.reassemble import reassemble
 from ..kind import Kind, Operands, Value
 from ..model import Op
 from ..rows import Layers, Rows

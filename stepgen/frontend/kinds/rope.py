@@ -10,8 +10,8 @@ import numpy as np
 
 from ...ir.dtypes import ElementType, f32
 from ...ir.fn import fn
-from ...ir.ops.concat import concat
 from ...ir.stream import Stream
+from ...ops.concat import concat
 from ..kind import Kind, Operands, Value
 from ..rows import Rows
 from ..run import Step

@@ -10,7 +10,7 @@ from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 import stepgen as sg
 
-from ...compile.circuit import circuits
+from ...compile.circuit import Circuit
 from ...functions import Binary, Unary
 from ...hw.arithmetic.operations import LOOKUP_ROWS, SCALED
 from ...hw.arithmetic.sums import SUMMED
@@ -381,7 +381,7 @@ class Drawn(Choosing):
 
     def step_own(self, x: Stream, _: str) -> Stream:
         """An operator of a user's own that has a circuit, of one stream and drawn numbers."""
-        faces = [face for called, face in own_operators().items() if called in circuits()]
+        faces = [face for face in own_operators().values() if isinstance(face, Circuit)]
         if not faces:
             raise sg.StepError("there is no operator of a user's own with a circuit")
         use = self.pick(*faces)

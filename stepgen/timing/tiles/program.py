@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -14,7 +15,7 @@ from ...ir.dims import product_bound
 from ...ir.dtypes import FLAG, Selector, Tile, address
 from ...ir.errors import StepError
 from ...ir.graph import Graph
-from ...ir.operator import implementations
+from ...ir.operator import own_operators
 from ...ir.stream import Node, Stream
 from ...ir.tensor import Tensor
 from ...ir.wire import VALUE, Beats
@@ -36,6 +37,7 @@ from .machines import Machine
 from .streams import element_bytes, holds_tiles, is_written, rests
 
 OPERATORS = "stepgen.timing.tiles.ops"
+"""A file for each operator, of the same name, with its actors."""
 LATENCY = 1
 PAGE = 4096
 """Alignment of tensors in off-chip memory, in bytes."""
@@ -108,9 +110,9 @@ class Program(Layout):
         self._readers: dict[Stream, list[tuple[Node, int]]] = {}
         known.check(graph, self._contents_of)
         self._channels()
-        build = implementations(OPERATORS, "build")
+        actors: dict[str, Any] = {**registry.modules(OPERATORS), **own_operators()}
         for node in graph.nodes:
-            build[node.op].build(node, self)
+            actors[node.op].build(node, self)
 
     def _channels(self) -> None:
         readers = self._readers

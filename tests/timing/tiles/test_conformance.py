@@ -170,6 +170,6 @@ def test_every_step_is_drawn() -> None:
 
 def test_every_operator_and_function_is_drawn() -> None:
     nodes = [node for seed in range(PROGRAMS) for node in drawn(seed)[0].graph.nodes]
-    assert {n.op for n in nodes} == set(registry.modules("stepgen.ir.ops"))
+    assert {n.op for n in nodes} == set(registry.modules("stepgen.ops"))
     used = {n.attrs["fn"].name for n in nodes if "fn" in n.attrs}
     assert used == set(function_types())

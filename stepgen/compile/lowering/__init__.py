@@ -1,1 +1,0 @@
-"""The circuit of each operator: one file per operator, found by name."""
