@@ -34,6 +34,8 @@ NAMES = (
     "language_models",
     "quantized_models",
     "talking",
+    "talking_loss",
+    "talking_board",
     "report_pages",
     "looking",
     "earlier",

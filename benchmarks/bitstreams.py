@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import stepgen as sg
 from stepgen.board.build import Bitstream, build
-from stepgen.board.description import boards
+from stepgen.board.description import Board, boards
 from stepgen.board.fitting import available
 from stepgen.compile.lower import lower
 from stepgen.cosim.experiment import Experiment
@@ -50,9 +50,10 @@ TOLD = (
 def measure() -> list[Table]:
     """Synthesize, place and route, and pack."""
     open_boards = {name: board for name, board in boards().items() if not board.vivado}
-    small = [(name, *_row(name, layer(board.chip.family))) for name, board in open_boards.items()]
+    small = [(name, *row(board, layer(board.chip.family))) for name, board in open_boards.items()]
+    known = boards()
     large = [
-        (name, _said(one), *_row(name, lower(moe(**one.sizes)[0], lanes=LANES), one.counters))
+        (name, _said(one), *row(known[name], lower(moe(**one.sizes)[0], lanes=LANES), one.counters))
         for name, one in LAYERS.items()
     ]
     return [
@@ -78,10 +79,9 @@ def _said(layer: Layer) -> str:
     return what if layer.counters else f"{what}; no counters of channels"
 
 
-def _row(name: str, design: Design, counters: bool = True) -> tuple[str, ...]:
+def row(board: Board, design: Design, counters: bool = True) -> tuple[str, ...]:
     """What a design takes on a board."""
-    print(f"  {design.name} on {name}", flush=True)
-    board = boards()[name]
+    print(f"  {design.name} on {board.key}", flush=True)
     design = board.counted(design, None if counters else "none")
     made, there = build(design, board), available(board.chip)
     used = [f"{made.placed.used[w]:,} of {there[w]:,}" for w in RESOURCES]

@@ -16,6 +16,8 @@ from stepgen.tools.shipped import shipped
 
 from .table import Table
 
+MODEL = str(shipped("examples") / "talk" / "talk.stepgen")
+
 TEXT = "The module is"
 """Its last character is measured, behind the others."""
 
@@ -29,7 +31,7 @@ CIRCUITS: list[tuple[int, int, Sharing]] = [
 
 def measure() -> Table:
     """Estimates and exact cycles; no circuit is made."""
-    model = files.load(str(shipped("examples") / "talk" / "talk.stepgen"))
+    model = files.load(MODEL)
     *before, last = ids_of(model, TEXT)
     lines = []
     for lanes, bits, array in CIRCUITS:
