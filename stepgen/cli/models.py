@@ -358,8 +358,8 @@ def _given(program: ProgramOptions, model: Model, ids: Path | None) -> dict[str,
     return given
 
 
-def ids_of(path: Path) -> Any:
-    """The ids in a file, at least one.
+def ids_of(path: Path, least: int = 1) -> Any:
+    """The ids in a file, so many at least.
 
     Raises
     ------
@@ -373,7 +373,7 @@ def ids_of(path: Path) -> Any:
     if table.ndim == 2 and 1 in table.shape:
         table = table.ravel()
     if not table.size:
-        raise StepError(f"{path} has no ids: give at least 1")
+        raise StepError(f"{path} has no ids: give at least {least}")
     if table.ndim != 1:
         raise StepError(
             f"{path} is not a list of ids: it must have the shape [tokens], not {list(table.shape)}"

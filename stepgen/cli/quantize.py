@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from stepgen.cli.groups import grouped
 from stepgen.cli.options import json_option
 from stepgen.cli.outputs import INPUT, NAME, Output
+
+if TYPE_CHECKING:
+    from stepgen.frontend.model import Model
 
 
 @grouped
@@ -19,7 +23,7 @@ from stepgen.cli.outputs import INPUT, NAME, Output
     type=INPUT,
     metavar="FILE",
     help="Ids of a text on which places and steps are chosen (npz, npy, csv), some hundred "
-    "suffice; w8 and w4 need none.",
+    "suffice; of a model without ids its inputs by name (npz). w8 and w4 need none.",
 )
 @click.option(
     "--scheme",
@@ -94,6 +98,7 @@ def command(
     """
     from stepgen.cli.models import ids_of
     from stepgen.frontend import files
+    from stepgen.frontend.quantizing.calibration import LEAST
     from stepgen.frontend.quantizing.quantize import quantized
     from stepgen.ir.errors import StepError
     from stepgen.program.models import is_model, load
@@ -104,11 +109,14 @@ def command(
 
     schemes = pairs(override, "--override")
     if not is_model(model):
-        raise StepError(f"{model} is not a model, a file that stepgen import writes")
+        raise StepError(
+            f"{model} is not a model, a file that stepgen import writes{_import(model)}"
+        )
     with waiting.progress(quiet=json) as progress:
         progress("reading", 0.0)
-        given, ids = load(model), None if calibrate is None else ids_of(calibrate)
-        unseen = None if evaluate is None else ids_of(evaluate)
+        given = load(model)
+        ids = None if calibrate is None else _calibration(given, calibrate)
+        unseen = None if evaluate is None else ids_of(evaluate, LEAST)
         progress("calibrating", 0.02)
         found = quantized(
             given,
@@ -129,4 +137,24 @@ def command(
         return
     console.show(*report.tables(found))
     if out is not None:
-        console.show(f"written to {out}, {out.stat().st_size:,} bytes")
+        console.show(f"written to {out}, a file of {out.stat().st_size:,} bytes")
+
+
+def _import(model: str) -> str:
+    """How a checkpoint becomes a model, if the text names the folder of one."""
+    folder = Path(model)
+    if not (folder / "config.json").is_file():
+        return ""
+    return f": import it first, stepgen import {model} -o {folder.resolve().name}.stepgen"
+
+
+def _calibration(model: Model, path: Path) -> Any:
+    """Ids, or the inputs of a model without ids."""
+    from stepgen.cli.models import ids_of
+    from stepgen.frontend.quantizing.calibration import LEAST
+    from stepgen.semantics.arrays import ALONE, read
+
+    if "ids" in model.inputs:
+        return ids_of(path, LEAST)
+    found = read(path, "the calibration set", f"{path} holds no arrays")
+    return found.get(ALONE, found)

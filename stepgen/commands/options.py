@@ -81,6 +81,7 @@ class Circuit:
     def experiment(self, program: Program, **more: Any) -> Experiment:
         """The program on this circuit; `more` are further arguments of `Experiment`."""
         from ..cosim.experiment import Experiment
+        from ..hw.units.loader.params import Loader
 
         onchip, lanes = self.budget(), lanes_of(self.lanes, program)
         if program.design is not None:
@@ -90,7 +91,13 @@ class Circuit:
         more |= {"bus": self.bus(), "depths": dict(self.depth), "fuse": not self.no_fuse}
         more |= {"loaders": USUAL if self.loaders is None else self.loaders}
         more |= {"onchip": onchip, "counters": CHANNELS if self.counters is None else self.counters}
-        return Experiment(program.graph, program.inputs, lanes=lanes, **more)
+        made = Experiment(program.graph, program.inputs, lanes=lanes, **more)
+        if self.loaders == SHARED and not any(made.design.of_kind(Loader)):
+            raise StepError(
+                f"--loaders shared changes nothing in {program.name}: it has no two loads that "
+                f"read tiles of one shape, each for a matrix unit; leave it out"
+            )
+        return made
 
     def _counted(self, design: Design) -> Design:
         return (

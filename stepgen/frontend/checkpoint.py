@@ -65,6 +65,21 @@ class Config:
             raise StepError(f"{self.place}: {key} must be at least 1, not {found}")
         return found
 
+    def divided(self, key: str, number: int, by: str, parts: int) -> int:
+        """What a field is of each of the parts that another one counts.
+
+        Raises
+        ------
+        StepError
+            If their number does not divide it.
+        """
+        if number % parts:
+            raise StepError(
+                f"{self.place}: {key} must be a multiple of {by}, and {number} is not one of "
+                f"{parts}"
+            )
+        return number // parts
+
     def first(self, *keys: str) -> str:
         """The name that a field has here, of those that it has in some versions."""
         return next((key for key in keys if self.data.get(key) is not None), keys[0])

@@ -164,12 +164,15 @@ class Kind(ABC):
         Number of inputs.
     needs, takes : tuple of str
         Roles of the weights that it must have, and of those that it may have.
+    scaling : tuple of str
+        Roles of those that say what integers count; they are not parameters of the model.
     """
 
     name: ClassVar[str]
     arity: ClassVar[int] = 1
     needs: ClassVar[tuple[str, ...]] = ()
     takes: ClassVar[tuple[str, ...]] = ()
+    scaling: ClassVar[tuple[str, ...]] = ()
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()

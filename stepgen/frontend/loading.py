@@ -10,6 +10,7 @@ from ..ir import registry
 from ..ir.arguments import checked, shown
 from ..ir.errors import StepError
 from ..ir.records import parsed
+from ..ir.where import placed
 from .checkpoint import Checkpoint, Config, Source, config_of
 from .drawn import Drawn
 from .families.family import Family
@@ -52,7 +53,7 @@ def from_checkpoint(folder: str | Path) -> Model:
         agree.
     """
     checkpoint = Checkpoint(Path(folder))
-    model = family_of(checkpoint)
+    model = placed(str(folder), lambda: family_of(checkpoint))
     checkpoint.check_used(*IGNORED)
     return replace(model, characters=_characters(Path(folder)))
 
@@ -90,8 +91,10 @@ def from_config(config: str | Path | dict[str, Any], seed: int = 0) -> Model:
     StepError
         If the family is not known, or the config lacks something.
     """
-    found = Config(config, "the config") if isinstance(config, dict) else config_of(Path(config))
-    return family_of(Drawn(found, seed))
+    if isinstance(config, dict):
+        return family_of(Drawn(Config(config, "the config"), seed))
+    found = Drawn(config_of(Path(config)), seed)
+    return placed(str(config), lambda: family_of(found))
 
 
 def family_of(source: Source) -> Model:
@@ -100,7 +103,7 @@ def family_of(source: Source) -> Model:
     kind = config.data.get("model_type")
     if not isinstance(kind, str) or kind not in known:
         raise StepError(
-            f"{config.place}: models of type {shown(kind)} are not known, those are "
-            f"{', '.join(known)}; sg.frontend.from_torch imports modules"
+            f"{config.place}: models of type {shown(kind)} are not known, model_type must be one "
+            f"of {', '.join(known)}; sg.frontend.from_torch imports modules"
         )
     return known[kind](source).build()

@@ -207,6 +207,11 @@ def lowered(
         later = {name for op in model.ops[behind:] for name in op.inputs}
         made.keep_last([n for n in made.values if n in later or n in model.outputs])
         made.lower(model.ops[behind:])
+    if array == "shared" and not made.arrays:
+        raise StepError(
+            f"{model.name}: array=shared changes nothing here: an array serves two or more linears "
+            "that multiply alike in a loop of layers; leave it out"
+        )
     made.names |= {node.name for node in made.graph.nodes}  # those of operators
     for name in model.outputs:
         made.graph.output(made.result(made.noted(name, OUTPUT)), made.name(name))

@@ -227,8 +227,15 @@ class Model:
 
     @property
     def parameters(self) -> int:
-        """Number of weights, those that several operations share once."""
-        return sum(w.size for w in self.weights.values() if w.element != "int32")
+        """Number of weights, those that several operations share once, without scales and steps."""
+        scaling = {
+            name
+            for placed in self.placed
+            for role, name in placed.op.weights.items()
+            if role in placed.op.kind.scaling
+        }
+        found = (weight for name, weight in self.weights.items() if name not in scaling)
+        return sum(weight.size for weight in found if weight.element != "int32")
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Model):

@@ -266,11 +266,12 @@ def _in_parts(tiles: Stream, parts: int) -> Stream:
     return Tiles(tiles, 1).in_dims([count // parts, parts]).stream
 
 
-def queued(values: Sequence[Rows], waits: bool) -> list[Rows]:
+def queued(lowering: Lowering, values: Sequence[Rows]) -> list[Rows]:
     """Values, and if they wait for each other behind an array, FIFOs that hold a row of each.
 
     Depths that are derived do not know what goes round through an array.
     """
+    waits = lowering.layers is not None and lowering.arrays
     return [_queued(x) if waits and len(values) > 1 else x for x in values]
 
 

@@ -72,7 +72,7 @@ def costs(model: Model, rows: int) -> list[Line]:
             seen.add(name)
             count, whole_count = math.prod(given.weights[role]), model.weights[name].size
             size, all_bytes = size + int(count * wide), all_bytes + int(whole_count * wide)
-            if element != "int32":
+            if element != "int32" and role not in op.kind.scaling:
                 parameters, all_parameters = parameters + count, all_parameters + whole_count
         cached = op.kind.cached(given)
         if cached:
@@ -98,7 +98,8 @@ def head(model: Model) -> str:
     """One line about a model."""
     least, most = model.tokens
     size = sum(line.whole[1] for line in costs(model, 1))
-    return f"{model.name}: T {least} to {most}, {model.parameters:,} parameters, {size:,} bytes"
+    weights = f"{model.parameters:,} parameters, {size:,} bytes in memory"
+    return f"{model.name}: T {least} to {most}, {weights}"
 
 
 def text(model: Model) -> str:

@@ -289,7 +289,7 @@ class Lowering:
     places : mapping of str to Places
         Those of each attention.
     array, arrays : {"own", "shared"}, dict of str to SharedArray
-        Whether linears of loops share units of products, and those of a loop by linear.
+        Whether linears of loops share units of products, and these by linear.
     columns_of : dict of str to int
         Columns of slices that what reads a value wants.
     made, made_in_layer : dict
@@ -399,7 +399,7 @@ class Lowering:
         """Operations in order."""
         for op in ops:
             weights = {role: self.model.weights[name] for role, name in op.weights.items()}
-            inputs = queued([self.noted(n, op.name) for n in op.inputs], bool(self.arrays))
+            inputs = queued(self, [self.noted(n, op.name) for n in op.inputs])
             first = len(self.graph.nodes)
             made = op.kind.lower(Site(self, op), *inputs, **weights)
             self.values[op.name] = replace(made, note=None)

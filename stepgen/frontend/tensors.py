@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import Any, Final
@@ -17,6 +19,10 @@ _ELEMENTS: Final = {
     **{"F16": "f32", "I64": "int32", "BOOL": "int32", "U8": "int32"},
 }
 """Element types of files, and of the weights that they become."""
+
+
+MOST_HEADER = 100_000_000
+"""Bytes of a header that a file of safetensors may have."""
 
 
 class TensorFile:
@@ -55,7 +61,25 @@ class TensorFile:
         try:
             return safe_open(self.path, framework="np")
         except (SafetensorError, OSError) as error:
+            if (whole := self._whole()) > (size := self.path.stat().st_size):
+                raise StepError(f"{self.path} is cut off at {size:,} of {whole:,} bytes") from None
             raise StepError(f"{self.path} is not a file of safetensors: {error}") from None
+
+    def _whole(self) -> int:
+        """The bytes that a damaged file should have, as far as it says so; else 0."""
+        with self.path.open("rb") as file:
+            start = file.read(8)
+            length = int.from_bytes(start, "little")
+            header = file.read(length) if length <= MOST_HEADER else b""
+        if not header.startswith(b"{"):
+            return 0
+        if len(header) < length:
+            return len(start) + length
+        with suppress(ValueError, AttributeError, LookupError, TypeError):
+            entries = json.loads(header).items()
+            ends = [entry["data_offsets"][1] for name, entry in entries if name != "__metadata__"]
+            return len(start) + length + int(max(ends, default=0))
+        return 0
 
     def _read(self, name: str) -> Array:
         with self._open() as file:

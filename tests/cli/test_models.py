@@ -44,6 +44,30 @@ def test_a_checkpoint_from_import_to_logits(stepgen, here, llama) -> None:
     assert stepgen("run m.stepgen --golden --seed 3 --json").json["drawn"] == ["ids"]
 
 
+def test_quantize_says_what_it_lacks_and_which_bytes_it_counts(stepgen, here, llama) -> None:
+    said = stepgen("quantize llama --scheme w8")
+    assert said.code == 2
+    assert said.err.endswith(": import it first, stepgen import llama -o llama.stepgen\n")
+    stepgen("import llama -o m.stepgen")
+    np.save("empty.npy", np.zeros(0, int))
+    said = stepgen("quantize m.stepgen --calibrate empty.npy --scheme w8a8")
+    assert said.code == 2
+    assert "empty.npy has no ids: give at least 2\n" in said.err
+    said = stepgen("quantize m.stepgen --scheme w8 -o small.stepgen")
+    assert said.out.splitlines()[0].endswith(" bytes in memory")
+    assert "a file of " in said.out.splitlines()[-1]
+
+
+def test_operations_of_a_checkpoint_are_named_with_its_folder(stepgen, here) -> None:
+    c = hf.config("gpt2")
+    hf.write(here / "gpt2", c, hf.weights(c))
+    assert stepgen("import gpt2 -o g.stepgen").code == 0
+    np.save("ids.npy", np.arange(8) % hf.VOCABULARY)
+    said = stepgen("quantize g.stepgen --calibrate ids.npy")
+    assert said.code == 2
+    assert " at gpt2: the scheme int has no form of it" in said.err
+
+
 def in_steps(made: dict[str, Any]) -> dict[str, Any]:
     """Tensors whose linears are int8, with a scale for each column and one of what they read."""
     stored = dict(made)
@@ -334,6 +358,8 @@ def test_a_text_is_tested_on_one_memory(stepgen, here) -> None:
             "time moe.stepgen --routing few.csv --set tiling=static --schedules 1",
             "--schedules chooses what --set tiling does: leave it out",
         ),
+        ("time mlp.stepgen --set array=shared", "mlp: array=shared changes nothing here: an array"),
+        ("time p.py:layer --loaders shared", "--loaders shared changes nothing in "),
         ("time mlp.stepgen --lengths far.npy", "has no attention, whose caches --lengths fills"),
         ("show p.py:layer --compiled", "--compiled is for models"),
         ("show m.stepgen --compiled --svg x.svg", "--compiled prints units, and --svg and --dot"),

@@ -93,7 +93,7 @@ LLAMA = hf.config("llama")
     [
         (
             {"model_type": "bert"},
-            "models of type 'bert' are not known, those are gemma3_text, gpt2",
+            "models of type 'bert' are not known, model_type must be one of gemma3_text, gpt2",
         ),
         ({"hidden_size": None}, "lacks 'hidden_size'"),
         ({"hidden_size": "24"}, "hidden_size must be an integer, not '24'"),
@@ -111,7 +111,7 @@ LLAMA = hf.config("llama")
             {"quantization_config": {"bits": 4}},
             "quant_method None; compressed-tensors can be imported",
         ),
-        ({"num_key_value_heads": 3}, "k_proj.weight is of 12 x 24, but by config.json .* 18 x 24"),
+        ({"num_key_value_heads": 4}, "k_proj.weight is of 12 x 24, but by config.json .* 24 x 24"),
     ],
 )
 def test_a_config_that_does_not_fit(changed: Any, sentence: str, tmp_path: Path) -> None:
@@ -151,6 +151,13 @@ def test_files_that_are_missing_or_damaged(tmp_path: Path) -> None:
     (folder / "pytorch_model.bin").write_bytes(b"\x80\x02cposix\nsystem\n")
     refused("pytorch_model.bin may run code when it is read, so it is not", folder)
     (folder / "model.safetensors").write_bytes(b"no")
+    refused("is not a file of safetensors", folder)
+    whole = tmp_path / "whole.safetensors"
+    save_file({"a": np.zeros(3000, np.float32)}, whole)
+    for size in (whole.stat().st_size - 1, 12_000, 60):
+        (folder / "model.safetensors").write_bytes(whole.read_bytes()[:size])
+        refused(rf"model\.safetensors is cut off at {size:,} of [\d,]+ bytes$", folder)
+    (folder / "model.safetensors").write_bytes(bytes(8) + b"{}")
     refused("is not a file of safetensors", folder)
     save_file({"a": np.zeros(2, np.uint16)}, folder / "model.safetensors")
     refused("a has numbers of U16, known are", folder)

@@ -97,9 +97,30 @@ def test_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys) ->
 
 def test_what_a_config_lacks_is_named() -> None:
     for change, sentence in (
-        ({"model_type": "bert"}, r"the config: models of type 'bert' are not known, those are "),
+        (
+            {"model_type": "bert"},
+            r"the config: models of type 'bert' are not known, model_type must ",
+        ),
         ({"num_hidden_layers": 0}, r"the config: num_hidden_layers must be at least 1, not 0"),
         ({"vocab_size": None}, r"the config lacks 'vocab_size'"),
+        (
+            {"num_key_value_heads": 3},
+            r"num_attention_heads must be a multiple of num_key_value_heads, and \d+ is not",
+        ),
+        ({"head_dim": 3}, r"the config: head_dim is 3: it must be even, for RoPE turns pairs"),
+        (
+            {"head_dim": None, "hidden_size": 12, "num_attention_heads": 4},
+            r"hidden_size / num_attention_heads, the columns of a head, is 3: it must be even",
+        ),
     ):
         with pytest.raises(StepError, match=sentence):
             frontend.from_config({**checkpoints.config("llama"), **change})
+
+
+@pytest.mark.parametrize(
+    ("family", "key", "number"),
+    [("gpt2", "n_embd", 3), ("gpt2", "n_head", 3), ("gemma3_text", "query_pre_attn_scalar", 0)],
+)
+def test_a_number_that_does_not_fit_names_its_key(family: str, key: str, number: int) -> None:
+    with pytest.raises(StepError, match=f"the config: .*{key}"):
+        frontend.from_config({**checkpoints.config(family), key: number})

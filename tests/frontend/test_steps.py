@@ -15,6 +15,7 @@ from stepgen.cosim.experiment import Experiment
 from stepgen.frontend import Builder, Decoder, Model, State, load, lower, quantize, save
 from stepgen.frontend.quantizing.quantize import quantized
 from stepgen.frontend.quantizing.ranges import Histogram
+from stepgen.frontend.show import costs
 from stepgen.ir.errors import StepError
 from stepgen.ir.fn import fn
 from stepgen.semantics import executor
@@ -149,6 +150,64 @@ def test_a_model_without_logits_has_errors_and_no_loss() -> None:
     assert "y" in {error.name for error in found.errors}
     with pytest.raises(StepError, match="gives 4 logits, and a text has the id"):
         quantize(model, TEXT, "w8a8", evaluate=TEXT)
+
+
+def classifier() -> Model:
+    """Two inputs without ids, and a score for each of three classes."""
+    rng = np.random.default_rng(3)
+    b = Builder("classifier", tokens=(1, 40))
+    x = b.map(fn.add(), b.input("x", 8), b.input("z", 8))
+    return b.model(b.linear(b.map(fn.silu(), x), rng.normal(size=(8, 3)), name="y"))
+
+
+def test_a_model_without_ids_is_calibrated_on_its_inputs() -> None:
+    model, rng = classifier(), np.random.default_rng(4)
+    given = {name: rng.normal(size=(100, 8)) for name in model.inputs}  # more rows than a run has
+    found = quantized(model, given, "w8a8")
+    assert (found.tokens, found.losses) == (100, None)
+    ((_, (step,)),) = found.steps.items()
+    x = given["x"] + given["z"]
+    assert step.largest == pytest.approx((x / (1 + np.exp(-x))).max())
+    assert {error.name for error in found.errors} >= {"y"}
+    few = {name: rows[:40] for name, rows in given.items()}
+    want = model.run(few)["y"]
+    assert np.abs(found.model.run(few)["y"] - want).max() < 0.05 * np.abs(want).max()
+
+
+@pytest.mark.parametrize(
+    ("calibrate", "options", "sentence"),
+    [
+        (None, {}, r"classifier takes no ids, so w8a8 needs a .* inputs by name: x, z \(npz\)"),
+        ([1, 2], {}, "classifier takes no ids, so w8a8 needs a calibration set with arrays of"),
+        ({"x": (2, 8)}, {}, "the calibration set lacks z: the inputs of classifier are x, z"),
+        ({"x": (2, 8), "z": (2, 8), "y": (2, 8)}, {}, "classifier has no input y, its inputs are"),
+        ({"x": (2, 8), "z": (2, 7)}, {}, r"classifier: the input z must be .*, not of 2 x 7"),
+        ({"x": (2, 8), "z": (3, 8)}, {}, "must have the same rows: x has 2, z has 3"),
+        ({"x": (0, 8), "z": (0, 8)}, {}, "the calibration set has no rows: give at least 1"),
+        ({"x": (2, 8), "z": (2, 8)}, {"evaluate": [1, 2]}, "only models from ids to logits have a"),
+        ([1, 2], {"scheme": "int"}, "have a loss, and a form of the scheme int"),
+    ],
+)
+def test_bad_inputs_of_a_model_without_ids(
+    calibrate: Any, options: dict[str, Any], sentence: str
+) -> None:
+    given = calibrate
+    if isinstance(calibrate, dict):
+        given = {name: np.ones(shape) for name, shape in calibrate.items()}
+    with pytest.raises(StepError, match=sentence):
+        quantize(classifier(), given, **{"scheme": "w8a8", **options})
+
+
+@pytest.mark.parametrize("scheme", ["w8", "w4", "w8a8"])
+def test_scales_and_steps_are_no_parameters(scheme: str) -> None:
+    model = decoders.decoder(decoders.Sizes(layers=2, experts=3))
+    made = quantize(model, TEXT, scheme=scheme)
+    ends = ("scale", "step")
+    roles = {n: r for p in made.placed for r, n in p.op.weights.items() if r.endswith(ends)}
+    assert roles
+    weights = {name: w for name, w in made.weights.items() if w.element != "int32"}
+    assert made.parameters == sum(w.size for name, w in weights.items() if name not in roles)
+    assert made.parameters == sum(line.whole[0] for line in costs(made, 1))
 
 
 @pytest.mark.parametrize(

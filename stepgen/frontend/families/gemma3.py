@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from ...ir.errors import StepError
 from ...ir.fn import fn
 from ..builder import Handle
 from ..checkpoint import Config
@@ -51,7 +52,12 @@ class Gemma3(Llama):
 
     def scale(self) -> float:
         """Of scores, by a width that the config names."""
-        return float(self.config.take("query_pre_attn_scalar", float, 256.0) ** -0.5)
+        found = self.config.take("query_pre_attn_scalar", float, 256.0)
+        if not found > 0:
+            raise StepError(
+                f"{self.config.place}: query_pre_attn_scalar must be above 0, not {found:g}"
+            )
+        return float(found**-0.5)
 
     def weight_of_norm(self, name: str, width: int) -> Weight:
         """One more than what is stored."""

@@ -31,7 +31,7 @@ class Gpt2(Family):
 
     def _layer(self, x: Handle, layer: int) -> Handle:
         b, c, width = self.b, self.config, self.width
-        each = width // self.heads
+        each = c.divided("n_embd", width, "n_head", self.heads)
         h = self._norm(x, "ln_1")
         with b.scope("attn"):
             both = self._linear(h, "c_attn", width, 3 * width)

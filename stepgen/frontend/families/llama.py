@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from ...ir.errors import StepError
 from ...ir.fn import fn
 from ...ir.function import Function
 from ..builder import Handle
@@ -107,6 +108,19 @@ class Llama(Family):
         """The logits."""
         return self.head(x, table, vocabulary, self.width, "logits")
 
+    def head_width(self, c: Config) -> int:
+        """Columns of a head, which RoPE turns in pairs."""
+        if c.data.get("head_dim") is None:
+            heads = c.size("num_attention_heads")
+            found = c.divided("hidden_size", c.size("hidden_size"), "num_attention_heads", heads)
+            named = f"hidden_size / num_attention_heads, the columns of a head, is {found}"
+        else:
+            found = c.size("head_dim")
+            named = f"head_dim is {found}"
+        if found % 2:
+            raise StepError(f"{c.place}: {named}: it must be even, for RoPE turns pairs")
+        return found
+
     def build(self) -> Model:
         """The model."""
         c, b = self.config, self.b
@@ -114,7 +128,8 @@ class Llama(Family):
         self.width, layers = c.size("hidden_size"), c.size("num_hidden_layers")
         self.heads = c.size("num_attention_heads")
         self.groups = c.size("num_key_value_heads", self.heads)
-        self.each = c.size("head_dim", self.width // self.heads)
+        c.divided("num_attention_heads", self.heads, "num_key_value_heads", self.groups)
+        self.each = self.head_width(c)
         self.act: Function = self.activation(self.activation_key)
         self.all_windows = self.windows(layers)
         vocabulary = c.size("vocab_size")

@@ -85,11 +85,11 @@ class Loop(Kind):
         whole.values[self.begin] = Rows(begun)
         if whole.array == "shared":
             found = arrays(whole, self.body)
-            whole.arrays = {one.site.op.name: a for a in found for one in a.members}
+            whole.arrays |= {one.site.op.name: a for a in found for one in a.members}
         whole.lower(self.body)
         done, others = partition(whole.read(self.end).whole().stream, last, rank=0)
         back.connect(others)
-        whole.layers, whole.values, whole.arrays = None, outer, {}
+        whole.layers, whole.values = None, outer
         return Rows(done)
 
     def __str__(self) -> str:

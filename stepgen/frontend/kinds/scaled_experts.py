@@ -43,6 +43,7 @@ class ScaledExperts(Experts):
 
     needs = (*Experts.needs, *(f"{role}_scale" for role in SCALED))
     takes = ("step", "hidden_step")
+    scaling = (*(f"{role}_scale" for role in SCALED), *takes)
 
     def result(self, given: Operands) -> Value:
         """Rows like the input."""

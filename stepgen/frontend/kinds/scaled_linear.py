@@ -51,6 +51,7 @@ class ScaledLinear(Kind):
 
     needs = ("weight", "scale")
     takes = ("bias", "step")
+    scaling = ("scale", "step")
 
     def result(self, given: Operands) -> Value:
         """A row of the outputs for each row."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -58,12 +58,12 @@ class Calibration:
         return float(np.concatenate(found).mean())
 
 
-def ranges(model: Model, texts: Sequence[Array], method: str) -> Ranges:
-    """Ranges of what linears and experts of a model read, over texts."""
+def ranges(model: Model, runs: Sequence[Mapping[str, Array]], method: str) -> Ranges:
+    """Ranges of what linears and experts of a model read, over the inputs of runs."""
     found = Ranges(method)
-    for ids in texts:
+    for inputs in runs:
         every: dict[Any, Array] = {}
-        model.run({"ids": ids}, every=every)
+        model.run(inputs, every=every)
         found.add(every)
     return found
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -39,13 +39,13 @@ class Error:
     sqnr: float
 
 
-def errors(exact: Model, made: Model, texts: Sequence[Array]) -> Iterator[Error]:
-    """Errors of all values that an operation computes, over texts."""
+def errors(exact: Model, made: Model, runs: Sequence[Mapping[str, Array]]) -> Iterator[Error]:
+    """Errors of all values that an operation computes, over the inputs of runs."""
     sums: dict[Any, Array] = {}
-    for ids in texts:
+    for inputs in runs:
         every: tuple[dict[Any, Array], dict[Any, Array]] = {}, {}
         for model, found in zip((exact, made), every, strict=True):
-            model.run({"ids": ids}, every=found)
+            model.run(inputs, every=found)
         for key, x in every[0].items():
             if key in every[1] and ":" not in key[0]:
                 y = every[1][key]

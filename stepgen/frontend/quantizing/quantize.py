@@ -61,7 +61,7 @@ class Quantized:
     model : Model
     scheme : str
     tokens : int
-        Of the calibration set.
+        Of the calibration set, or rows of a model without ids.
     distances : tuple of float
         Mean Kullback-Leibler divergence from the model's distributions in nats, with places by the
         largest numbers alone and after each pass of the search.
@@ -114,9 +114,10 @@ def quantize(
     Parameters
     ----------
     model : Model
-        From ids to logits, of real numbers.
-    calibrate : array of int
-        Ids of a text, some hundred suffice; ``w8`` and ``w4`` need none.
+        Of real numbers; for ``int`` from ids to logits.
+    calibrate : array of int, or mapping of str to array
+        Ids of a text, some hundred suffice; of a model without ids its inputs by name, rows as they
+        come. ``w8`` and ``w4`` need none.
     scheme : {"int", "w8", "w4", "w8a8", "w4a8"}
     evaluate : array of int, optional
         Ids for `Quantized.losses`, by default those of the calibration set.
@@ -201,7 +202,7 @@ def quantized(
         scheme,
         len(ids),
         distances,
-        tuple(errors(model, made, seen.texts)),
+        tuple(errors(model, made, [{"ids": text} for text in seen.texts])),
         (before, after),
         count,
     )
@@ -217,30 +218,28 @@ def _with_scales(
     progress: Callable[[float], None] | None,
 ) -> Quantized:
     """The schemes with real numbers, whose weights are rounded when they are read."""
-    ids, unseen = _texts(model, schemes.needing, calibrate, evaluate)
-    model = prepared(model)
     most = min(model.tokens[1], TEXT)
-    texts = [] if ids is None else [*cut(ids, most)]
-    seen = ranges(model, texts if schemes.needing else [], calibration)
+    if "ids" in model.inputs or evaluate is not None:
+        ids, unseen = _texts(model, schemes.needing, calibrate, evaluate)
+        rows = 0 if ids is None else len(ids)
+        runs = [] if ids is None else [{"ids": text} for text in cut(ids, most)]
+    else:
+        unseen = None
+        rows, runs = _inputs(model, schemes.needing, calibrate, most)
+    model = prepared(model)
+    seen = ranges(model, runs if schemes.needing else [], calibration)
     made = make(model, seen)
     for number, weight in enumerate(made.weights.values() if progress else ()):
         assert progress is not None
         progress(number / len(made.weights))
         _ = weight.sqnr
-    found = Quantized(made.made, schemes.scheme, weights=made.weights, steps=made.steps)
-    if unseen is None:
-        return found
-    if evaluate is not None or _has_logits(model, unseen):
+    found = Quantized(made.made, schemes.scheme, rows, weights=made.weights, steps=made.steps)
+    if unseen is not None and (evaluate is not None or _has_logits(model, unseen)):
         before, count = losses(model, [*cut(unseen, most)])
         after, _ = losses(made.made, [*cut(unseen, most)])
         found = replace(found, losses=(before, after), evaluated=count)
-    spread = np.linspace(0, len(texts) - 1, min(max(1, SEARCHED // most), len(texts))).astype(int)
-    compared = errors(model, made.made, [texts[n] for n in spread])
-    return replace(
-        found,
-        tokens=0 if ids is None else len(ids),
-        errors=tuple(compared),
-    )
+    spread = np.linspace(0, len(runs) - 1, min(max(1, SEARCHED // most), len(runs))).astype(int)
+    return replace(found, errors=tuple(errors(model, made.made, [runs[n] for n in spread])))
 
 
 def _has_logits(model: Model, ids: Array) -> bool:
@@ -271,12 +270,43 @@ def _texts(
     return ids, ids if evaluate is None else _ids(model, evaluate, "the text to evaluate")
 
 
+def _inputs(
+    model: Model, needing: str, calibrate: Any, most: int
+) -> tuple[int, list[dict[str, Array]]]:
+    """The rows of a calibration set for a model without ids, and its runs of so many at most."""
+    names = ", ".join(model.inputs)
+    if calibrate is None and not needing:
+        return 0, []
+    if not isinstance(calibrate, Mapping):
+        raise StepError(
+            f"{model.name} takes no ids, so {needing or 'a scheme'} needs a calibration set with "
+            f"arrays of its inputs by name: {names} (npz)"
+        )
+    if missing := [name for name in model.inputs if name not in calibrate]:
+        raise StepError(
+            f"the calibration set lacks {', '.join(missing)}: the inputs of {model.name} are "
+            f"{names}"
+        )
+    if more := sorted(set(map(str, calibrate)) - set(model.inputs)):
+        raise StepError(f"{model.name} has no input {more[0]}, its inputs are {names}")
+    given = {name: model.taken(name, calibrate[name]) for name in model.inputs}
+    rows = {name: len(array) for name, array in given.items()}
+    if len({*rows.values()}) > 1:
+        each = ", ".join(f"{name} has {count}" for name, count in rows.items())
+        raise StepError(f"all inputs of the calibration set must have the same rows: {each}")
+    (count,) = {*rows.values()}
+    if not count:
+        raise StepError("the calibration set has no rows: give at least 1")
+    starts = range(0, count, most)
+    return count, [{name: x[at : at + most] for name, x in given.items()} for at in starts]
+
+
 def _ids(model: Model, given: Any, what: str) -> Array:
     """Ids, checked."""
     if "ids" not in model.inputs:
         raise StepError(
             f"{model.name} takes no ids, its inputs are {', '.join(model.inputs)}: only models "
-            f"that begin with ids can be quantized"
+            f"from ids to logits have a loss, and a form of the scheme int"
         )
     ids = np.asarray(given)
     if ids.ndim != 1 or (ids.size and ids.dtype.kind not in "iu"):
