@@ -33,7 +33,7 @@ STEP = "estimating resources"
 ELABORATED = 0.4
 """Share of the work, of a design of which nothing is kept, after which its modules are there."""
 BATCH = 1_500_000
-"""Characters of RTLIL for one process of Yosys: some seconds."""
+"""Characters of RTLIL for one process of Yosys."""
 
 _TOP, _PREFIX = "top", "part"
 _CORE = f"\nmodule \\{_TOP}.accelerator\n"
