@@ -108,7 +108,7 @@ def command(
             columns.append(_column(program, experiment, verdicts[-1]))
         progress("drawing the timeline", 0.99)
         runs = [
-            timeline.of_prediction(f"{tiling} tiles", summary.outline(e.prediction), every=True)
+            timeline.Timeline(f"{tiling} tiles", e.prediction.cycles, summary.outline(e.prediction))
             for tiling, e in zip(TILINGS, experiments, strict=True)
         ]
         timeline.draw(place / "timeline.png", runs)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
 import sys
 import typing
@@ -122,6 +123,7 @@ def _named(parameter: inspect.Parameter) -> str:
     return f"*{parameter.name}" if parameter.kind is parameter.VAR_POSITIONAL else parameter.name
 
 
+@functools.cache
 def _takes(function: FunctionType, count: int) -> bool:
     signature = inspect.signature(function)
     needed = [

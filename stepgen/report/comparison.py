@@ -80,7 +80,7 @@ def _totals(ran: Ran) -> dict[str, int | None]:
 
 def _units(ran: Ran) -> dict[str, dict[str, Any]]:
     design = ran.experiment.design
-    busy = {a.unit: a.busy for a in outline(ran.ended).activities} if ran.ended else {}
+    busy = {a.unit: a.busy for a in outline(ran.ended)} if ran.ended else {}
     return {
         unit.name: {
             "kind": unit.kind,

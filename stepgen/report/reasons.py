@@ -137,7 +137,7 @@ def bounds(experiment: Experiment, prediction: Prediction) -> list[tuple[str, in
     ):
         if moved:
             found.append((f"{MEMORY}, {moved:,} bytes {what}", moved // word * interval))
-    rows = outline(prediction).activities
+    rows = outline(prediction)
     products = {unit.name for unit in prediction.design.of_kind(Matmul)}
     multiplying = [a for a in rows if a.unit in products]
     if multiplying:
@@ -219,7 +219,7 @@ class _Teller:
             name for name, unit in units.items() if isinstance(unit.params, Memory | Axi)
         }
         self.rows = {(a.unit, a.name): a for a in prediction.activities}
-        self.mains = outline(prediction).activities
+        self.mains = outline(prediction)
 
     def key(self, span: Span) -> Any:
         """What spans of one phase have in common."""

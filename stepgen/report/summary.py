@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable
 from typing import Any
 
@@ -12,6 +11,7 @@ from ..hw.units.matmul.params import Matmul
 from ..ir.system import SystemGraph
 from ..program import values
 from ..program.program import Program
+from ..timing.activity import Activity
 from ..timing.model import Prediction
 from .timeline import main_activities
 
@@ -50,11 +50,10 @@ def units(prediction: Prediction, *, every: bool = False) -> list[dict[str, Any]
     ]
 
 
-def outline(prediction: Prediction) -> Prediction:
-    """A run with only one actor of each unit that computes, routes or moves data."""
+def outline(prediction: Prediction) -> tuple[Activity, ...]:
+    """One actor of each unit that computes, routes or moves data."""
     main = {u.name: u.params.main for u in prediction.design.units}
-    shown = tuple(a for a in prediction.activities if main[a.unit] == a.name)
-    return dataclasses.replace(prediction, activities=shown)
+    return tuple(a for a in prediction.activities if main[a.unit] == a.name)
 
 
 def symbolic_traffic(
@@ -86,7 +85,7 @@ def symbolic_traffic(
 def occupancy(prediction: Prediction) -> float | None:
     """Share of cycles in which a matrix unit multiplies, on average; None without matrix units."""
     units = {u.name for u in prediction.design.of_kind(Matmul)}
-    busy = [a.busy for a in outline(prediction).activities if a.unit in units]
+    busy = [a.busy for a in outline(prediction) if a.unit in units]
     if not busy or not prediction.cycles:
         return None
     return sum(busy) / (len(busy) * prediction.cycles)

@@ -142,14 +142,15 @@ class Layout:
                 f"{step.__name__} at {Path(code.co_filename).name}:{code.co_firstlineno}, of the "
                 f"actor {name} of {unit}, is not a step function: write @step above it"
             )
-        for key, value, hint in (
-            ("unit", unit, str),
-            ("name", name, str),
-            ("own", own, Sequence),
-            ("reads", reads, Sequence),
-            ("writes", writes, Sequence),
-        ):
-            take(value, hint, "actor", key)
+        if not step.__module__.startswith("stepgen."):
+            for key, value, hint in (
+                ("unit", unit, str),
+                ("name", name, str),
+                ("own", own, Sequence),
+                ("reads", reads, Sequence),
+                ("writes", writes, Sequence),
+            ):
+                take(value, hint, "actor", key)
         if step not in self.steps:
             self.steps.append(step)
         head = [0] * k.OWN

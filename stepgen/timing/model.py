@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -28,24 +28,54 @@ from .drive import MAX_CYCLES, Driven, drive
 class Prediction:
     """Result of the cycle model for one run.
 
+    What is not asked for is not taken from the logs of the run.
+
     Attributes
     ----------
     cycles : int
         Cycles of the run, as the design's own counter shows them afterwards.
-    pushes, pops : dict of str to int64 array
-        By channel, the cycle in which each beat enters and leaves its FIFO.
-    activities : tuple of Activity
-        In the order of the design table.
-    choices : dict of str to list of int
-        By merge whose order depends on time, the input that each chunk came from.
+    log : int64 array
+        Moves of beats and choices of merges, as the kernel notes them.
+    merges : sequence of (str, int)
+        The unit and the input of each choice.
+    trace : Trace
+        States of all actors.
     """
 
     design: Design
     cycles: int
-    pushes: dict[str, Cycles]
-    pops: dict[str, Cycles]
-    activities: tuple[Activity, ...]
-    choices: dict[str, list[int]]
+    log: Cycles
+    merges: Sequence[tuple[str, int]]
+    trace: Trace
+
+    @cached_property
+    def _moves(self) -> list[Cycles]:
+        """Pushes and pops of each channel, then when merges took each input."""
+        return split(self.log, 2 * (len(self.design.channels) + len(self.merges)))
+
+    @cached_property
+    def pushes(self) -> dict[str, Cycles]:
+        """By channel, the cycle in which each beat enters its FIFO."""
+        return {c.name: self._moves[2 * n] for n, c in enumerate(self.design.channels)}
+
+    @cached_property
+    def pops(self) -> dict[str, Cycles]:
+        """By channel, the cycle in which each beat leaves its FIFO."""
+        return {c.name: self._moves[2 * n + 1] for n, c in enumerate(self.design.channels)}
+
+    @cached_property
+    def choices(self) -> dict[str, list[int]]:
+        """By merge whose order depends on time, the input that each chunk came from."""
+        found: dict[str, list[tuple[int, int]]] = {}
+        taken = self._moves[2 * len(self.design.channels) :: 2]
+        for (unit, index), cycles in zip(self.merges, taken, strict=True):
+            found.setdefault(unit, []).extend((int(t), index) for t in cycles)
+        return {unit: [index for _, index in sorted(chosen)] for unit, chosen in found.items()}
+
+    @cached_property
+    def activities(self) -> tuple[Activity, ...]:
+        """States of each actor, in the order of the design table."""
+        return tuple(self.trace.activities())
 
     def counters(self, channel: str) -> dict[str, int]:
         """Contents of the design's counters of one channel after the run.
@@ -169,7 +199,7 @@ def order_of_arrival(
         ``memory``, ``stalls`` and ``early`` of `predict`.
     """
     layout = _layout(design, inputs, **environment)
-    return _choices(layout, _moves(layout, drive(layout, limit=limit)))
+    return _prediction(layout, drive(layout, limit=limit)).choices
 
 
 def _layout(
@@ -181,11 +211,6 @@ def _layout(
     early: Collection[str] = (),
 ) -> DesignLayout:
     return DesignLayout(design, inputs, stalls or Stalls(), memory or MemoryTiming(), early)
-
-
-def _moves(layout: DesignLayout, ran: Driven) -> list[Cycles]:
-    """Pushes and pops of each channel, then what merges took."""
-    return split(ran.notes, 2 * (len(layout.design.channels) + len(layout.notes)))
 
 
 def _run(layout: DesignLayout, limit: int) -> Prediction:
@@ -226,23 +251,5 @@ def _fault(layout: DesignLayout, ran: Driven) -> Fault:
 
 def _prediction(layout: DesignLayout, ran: Driven) -> Prediction:
     """What a run has given."""
-    design = layout.design
-    moves = _moves(layout, ran)
-    names = [c.name for c in design.channels]
-    return Prediction(
-        design,
-        ran.cycles,
-        pushes=dict(zip(names, moves[0::2], strict=False)),
-        pops=dict(zip(names, moves[1::2], strict=False)),
-        activities=tuple(Trace.of(layout, ran.M, ran.trace, ran.cycles).activities()),
-        choices=_choices(layout, moves),
-    )
-
-
-def _choices(layout: DesignLayout, moves: list[Cycles]) -> dict[str, list[int]]:
-    """The inputs that each merge took, in order of time."""
-    notes: dict[str, list[tuple[int, int]]] = {}
-    taken_by = moves[0::2][len(layout.design.channels) :]
-    for (unit, index), cycles in zip(layout.notes, taken_by, strict=True):
-        notes.setdefault(unit, []).extend((int(t), index) for t in cycles)
-    return {unit: [index for _, index in sorted(taken)] for unit, taken in notes.items()}
+    trace = Trace.of(layout, ran.M, ran.trace, ran.cycles)
+    return Prediction(layout.design, ran.cycles, ran.notes, tuple(layout.notes), trace)

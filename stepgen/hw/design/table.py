@@ -278,6 +278,17 @@ class Design:
         lanes, epilogue = self.lanes_at(unit.name), unit.epilogue
         if lanes == self.lanes and epilogue is None and not unit.restops:
             return self
+        if unit.name not in self._seen:
+            self._seen[unit.name] = self._as_seen_by(unit)
+        return self._seen[unit.name]
+
+    @cached_property
+    def _seen(self) -> dict[str, Design]:
+        """By unit, the table as the unit sees it."""
+        return {}
+
+    def _as_seen_by(self, unit: Unit) -> Design:
+        lanes, epilogue = self.lanes_at(unit.name), unit.epilogue
         seen, table = copy.copy(self), {**self.channel}
         object.__setattr__(seen, "lanes", lanes)
         if epilogue is not None:
@@ -287,6 +298,7 @@ class Design:
             name = unit.outputs[restop.port]
             table[name] = dataclasses.replace(table[name], rank=restop.rank)
         object.__setattr__(seen, "channel", table)
+        object.__setattr__(seen, "_seen", {})
         return seen
 
     def of_kind(self, kind: type[UnitParams]) -> Iterator[Unit]:
@@ -302,10 +314,11 @@ class Design:
         unknown = depths.keys() - self.channel.keys()
         if unknown:
             raise StepError(f"design {self.name} has no channel {sorted(unknown)[0]}")
+        changed = {name: n for name, n in depths.items() if n != self.channel[name].depth}
+        if not changed:
+            return self
         deep = (
-            dataclasses.replace(c, depth=depth)
-            if (depth := depths.get(c.name, c.depth)) != c.depth
-            else c
+            dataclasses.replace(c, depth=changed[c.name]) if c.name in changed else c
             for c in self.channels
         )
         return dataclasses.replace(self, channels=tuple(deep))
