@@ -16,6 +16,7 @@ from stepgen.compile.memories import Stored
 from stepgen.cosim.experiment import Experiment
 from stepgen.fuzz.generators.plain import draw
 from stepgen.hw.design.table import DesignError
+from stepgen.hw.units.pmu.model import S
 from stepgen.hw.units.pmu.params import Pmu
 from stepgen.ir.stalls import Stalls
 from stepgen.semantics.beats import to_beats
@@ -23,7 +24,6 @@ from stepgen.semantics.inputs import to_tokens
 from stepgen.timing import kernel as k
 from stepgen.timing.design_layout import DesignLayout
 from stepgen.timing.drive import drive
-from stepgen.timing.paging import S
 
 STEPS = ("travelled", "travelled", "flatten", "stored", "requantize", "promote")
 

@@ -10,10 +10,10 @@ from ...elements import reduced
 from ...fifo import Fifo
 from ...onehot import select
 from ...primitives import BlockRam, counter, read_at_once
-from ...reader import Reader, word_address
 from ...select import RoundRobin
-from ...shares import Shares
 from ...unit import UnitCore
+from .reader import Reader, word_address
+from .shares import Shares
 
 
 class PmuCore(UnitCore):

@@ -2,9 +2,9 @@
 
 from amaranth.hdl import Cat, Const, Mux, Signal
 
-from ..ir.wire import BARE, DONE, TILE_LEVELS, VALUE
-from .design import stages
-from .primitives import counter, delayed
+from ....ir.wire import BARE, DONE, TILE_LEVELS, VALUE
+from ...design import stages
+from ...primitives import counter, delayed
 
 __all__ = ["Reader", "word_address"]
 

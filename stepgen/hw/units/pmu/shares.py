@@ -4,8 +4,8 @@ from amaranth.hdl import Cat, Const, Module, Mux, Signal
 from amaranth.lib import memory, wiring
 from amaranth.lib.wiring import In, Out
 
-from .fifo import Fifo
-from .primitives import read_at_once
+from ...fifo import Fifo
+from ...primitives import read_at_once
 
 __all__ = ["Shares"]
 
