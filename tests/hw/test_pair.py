@@ -6,7 +6,7 @@ from seeds import some_slow
 
 from stepgen.hw.design.table import Channel
 from stepgen.hw.fifo import Fifo
-from stepgen.hw.pair import Pair
+from stepgen.hw.units.matmul.pair import Pair
 
 
 @pytest.mark.parametrize("seed", some_slow(range(6), 3))

@@ -5,7 +5,6 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from ....ir.wire import BARE, VALUE
-from ...emitting import Emit
 from ...fifo import Fifo
 from ...granting import Grant
 from ...look_up import LookUp, Seek, out_of_range
@@ -14,6 +13,7 @@ from ...primitives import counter
 from ...stream import signature
 from ...unit import UnitCore
 from ..axi.params import LENGTH_BITS, burst, word_address_bits
+from .emit import Emit
 
 
 class LoadCore(UnitCore):

@@ -13,11 +13,11 @@ from ...arithmetic.circuits.sums import FloatSums
 from ...design import stages
 from ...fifo import Fifo
 from ...matrix import Accumulators, Dot, RowSums
-from ...pair import Pair
 from ...primitives import BlockRam, counter, delayed
 from ...unit import UnitCore
-from ...weights import Loading, other_buffer, size_of, unpadded
+from .pair import Pair
 from .params import COMPLETE, SPREAD
+from .weights import Loading, other_buffer, size_of, unpadded
 
 
 class MatmulCore(UnitCore):

@@ -4,10 +4,10 @@ from amaranth.hdl import Cat, Const, Module, Mux, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-from ..ir.wire import DONE, VALUE
-from .primitives import counter
-from .select import rotated
-from .stream import signature
+from ....ir.wire import DONE, VALUE
+from ...primitives import counter
+from ...select import rotated
+from ...stream import signature
 
 __all__ = ["Emit"]
 

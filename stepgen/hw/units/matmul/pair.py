@@ -4,8 +4,8 @@ from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-from .design.table import Channel
-from .stream import signature
+from ...design.table import Channel
+from ...stream import signature
 
 __all__ = ["Pair"]
 
