@@ -7,13 +7,12 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from time import monotonic as now
-from typing import Any
-
-from rich.console import Console
-from rich.progress import BarColumn, TaskProgressColumn, TextColumn, TimeElapsedColumn
-from rich.progress import Progress as Shown
+from typing import TYPE_CHECKING, Any
 
 from ..timing.watch import Watcher, watched
+
+if TYPE_CHECKING:
+    from rich.progress import Progress as Shown
 
 Progress = Callable[[str, float], None]
 """Called with the current step and the completed share, from 0 to 1."""
@@ -58,6 +57,8 @@ def progress(*, quiet: bool = False) -> Iterator[Progress]:
         finally:
             cell.close()
         return
+    from rich.console import Console  # which takes long to import
+
     console = Console(stderr=True)
     in_cell = "JPY_PARENT_PID" in os.environ  # a cell's terminal shows a bar as many lines
     if quiet or in_cell or not console.is_terminal:
@@ -65,6 +66,9 @@ def progress(*, quiet: bool = False) -> Iterator[Progress]:
         with watched(lines):
             yield lines.update
         return
+    from rich.progress import BarColumn, TaskProgressColumn, TextColumn, TimeElapsedColumn
+    from rich.progress import Progress as Shown
+
     columns = (
         TextColumn("{task.description}"),
         BarColumn(),
