@@ -1,4 +1,4 @@
-"""(b) The cycle model against Verilator, on the same run, without build time."""
+"""(b) The cycle model against Verilator, on the same run, without build time; and many runs."""
 
 from __future__ import annotations
 
@@ -7,23 +7,35 @@ from pathlib import Path
 from statistics import median
 from time import perf_counter
 
+import numpy as np
+
+import stepgen as sg
 from stepgen.cosim.building import FAST_RUN
 from stepgen.cosim.experiment import Experiment
 from stepgen.timing.model import predict
+from stepgen.timing.stepping import using
 
 from .programs import moe
 from .table import Table
 
 REPEATS = 5
+RUNS = 200
+LATENCIES = 10
+"""The least latency of the runs."""
 
 
-def measure() -> Table:
+def measure() -> list[Table]:
     """Both tilings, 64 tokens, 8 experts."""
+    return [_against_verilator(), _many_runs()]
+
+
+def _against_verilator() -> Table:
     rows = []
     for tiling in ("static", "dynamic"):
         experiment = Experiment(*moe(tiling=tiling))
-        predict(experiment.design, experiment.beats)  # compiles
-        model = median(_model_seconds(experiment) for _ in range(REPEATS))
+        with using("compiled"):
+            predict(experiment.design, experiment.beats)  # compiles
+            model = median(_model_seconds(experiment) for _ in range(REPEATS))
         with tempfile.TemporaryDirectory() as folder:
             cpp = [_simulated(experiment, Path(folder), "cpp") for _ in range(REPEATS)]
             cocotb = [_simulated(experiment, Path(folder), "cocotb") for _ in range(2)]
@@ -67,3 +79,27 @@ def _simulated(experiment: Experiment, folder: Path, driver: str) -> float:
     if not verdict.good:
         raise SystemExit(f"the simulation differs: {verdict.outcome.faults[0]}")
     return verdict.outcome.seconds
+
+
+def _many_runs() -> Table:
+    """Runs a second of ``sg.time_scenarios``, in one process and in two."""
+    rows = []
+    for tiling in ("static", "dynamic"):
+        graph, inputs = moe(tiling=tiling)
+        scenarios = {"latency": LATENCIES + np.arange(RUNS) % 40}
+        seconds = []
+        sg.time_scenarios(graph, inputs=inputs, scenarios=scenarios)  # compiles
+        for jobs in (1, 2):
+            start = perf_counter()
+            found = sg.time_scenarios(graph, inputs=inputs, scenarios=scenarios, jobs=jobs)
+            seconds.append(perf_counter() - start)
+        least, most = int(found.cycles.min()), int(found.cycles.max())
+        cycles = f"{least:,} to {most:,}"
+        rows.append((tiling, RUNS, cycles, *(f"{RUNS / spent:.0f}" for spent in seconds)))
+    return Table(
+        "b2. Many runs of one circuit",
+        f"The same layers, each on memories with latencies from {LATENCIES} cycles on, by "
+        "`sg.time_scenarios`: runs a second, lowering and the start of processes included.",
+        ("tiling", "runs", "cycles", "runs / s, 1 job", "runs / s, 2 jobs"),
+        rows,
+    )
