@@ -15,7 +15,6 @@ from stepgen.cli.groups import grouped
 from stepgen.cli.lanes import LANES_OPTION
 from stepgen.cli.options import json_option
 from stepgen.cli.outputs import NAME, Output
-from stepgen.ir.wire import LANES
 
 if TYPE_CHECKING:
     import numpy as np
@@ -24,6 +23,7 @@ if TYPE_CHECKING:
     from stepgen.frontend.decoding import Decoder
     from stepgen.frontend.model import Model
     from stepgen.frontend.text import Sampler
+    from stepgen.hw.design.bus import Bus
     from stepgen.ir.lanes import Lanes
     from stepgen.timing.model import Prediction
 
@@ -31,6 +31,34 @@ if TYPE_CHECKING:
     """Makes the next token's logits of a token."""
 
 BOARD = "virtual:ulx3s-85f-sdram"
+LANES, BUS_BITS = 2, 32
+"""Of a circuit that fits the real board, whose SDRAM has words of 16 bits."""
+
+
+@dataclass(frozen=True)
+class Machine:
+    """What computes, and how it is shown.
+
+    Attributes
+    ----------
+    lanes : int or mapping of str to int
+    bus : Bus
+        Of the circuit, as the lanes are.
+    board : str
+    clock : str or None
+        In MHz, of a real board.
+    port : str or None
+        Serial port of a real board.
+    quiet : bool
+        Whether no progress is shown.
+    """
+
+    lanes: Lanes
+    bus: Bus
+    board: str
+    clock: str | None
+    port: str | None
+    quiet: bool
 
 
 @dataclass
@@ -80,7 +108,19 @@ class Runs:
     metavar="BOARD",
     help=f"A board that stepgen board lists, or virtual: and its name.  [default: {BOARD}]",
 )
-@click.option("--lanes", **LANES_OPTION)
+@click.option(
+    "--clock",
+    metavar="MHZ",
+    help="Clock that the design on a real board was built for.  [default: the board's]",
+)
+@click.option("--port", metavar="PORT", help="Serial port of the board, if several may be it.")
+@click.option("--lanes", **LANES_OPTION | {"show_default": str(LANES)})
+@click.option(
+    "--bus-bits",
+    type=int,
+    help="Data width of the memory port.",
+    show_default=str(BUS_BITS),
+)
 @click.option(
     "--temperature",
     type=click.FloatRange(0),
@@ -104,7 +144,10 @@ def command(
     tokens: int,
     machine: str,
     board: str | None,
+    clock: str | None,
+    port: str | None,
     lanes: int | str | None,
+    bus_bits: int | None,
     temperature: float,
     top_k: int | None,
     seed: int,
@@ -121,13 +164,17 @@ def command(
 
     from stepgen.frontend import files
     from stepgen.frontend.text import Sampler, ids_of
+    from stepgen.hw.design.bus import Bus
     from stepgen.ir.errors import StepError
     from stepgen.ir.lanes import lanes_from
     from stepgen.report import console
     from stepgen.tools.shipped import shipped
 
-    if board is not None and machine != "board":
-        raise StepError(f"--board can't be given with --machine {machine}, which needs none")
+    for option, given in (("board", board), ("clock", clock), ("port", port)):
+        if given is not None and machine != "board":
+            raise StepError(f"--{option} can't be given with --machine {machine}, which needs none")
+    if bus_bits is not None and machine in ("golden", "reference"):
+        raise StepError(f"--bus-bits can't be given with --machine {machine}, which has no circuit")
     if top_k is not None and temperature == 0:
         raise StepError("--top-k is for drawing: give a --temperature above 0, or leave it out")
     if timeline is not None and machine in ("golden", "reference"):
@@ -142,7 +189,11 @@ def command(
     runs = Runs()
     machines = {"golden": _golden, "reference": _reference, "rtl": _rtl, "board": _board}
     asked = LANES if lanes is None else lanes_from(str(lanes))
-    with machines[machine](loaded, asked, board or BOARD, runs, json=json) as logits:
+    bus = Bus(BUS_BITS if bus_bits is None else bus_bits)
+    how = Machine(asked, bus, board or BOARD, clock, port, quiet=json)
+    if machine in ("board", "rtl") and not json:
+        console.show(_introduction(loaded, how.board if machine == "board" else "Verilator"))
+    with machines[machine](loaded, how, runs) as logits:
         text = _text(loaded, ids, tokens, logits, sampler, runs, shown=not json)
     if timeline is not None and runs.prediction is not None:
         _draw(timeline, loaded.name, runs.prediction)
@@ -216,7 +267,7 @@ def _text(
 
 
 @contextmanager
-def _golden(model: Model, lanes: Lanes, board: str, runs: Runs, *, json: bool) -> Iterator[Logits]:
+def _golden(model: Model, how: Machine, runs: Runs) -> Iterator[Logits]:
     from stepgen.frontend.state import State
 
     state = State(model.tokens[1])
@@ -224,15 +275,13 @@ def _golden(model: Model, lanes: Lanes, board: str, runs: Runs, *, json: bool) -
 
 
 @contextmanager
-def _reference(
-    model: Model, lanes: Lanes, board: str, runs: Runs, *, json: bool
-) -> Iterator[Logits]:
-    made = _decoder(model, lanes)
+def _reference(model: Model, how: Machine, runs: Runs) -> Iterator[Logits]:
+    made = _decoder(model, how.lanes)
     yield lambda token: made.run({"ids": [token]})[model.outputs[0]][-1]
 
 
 @contextmanager
-def _rtl(model: Model, lanes: Lanes, board: str, runs: Runs, *, json: bool) -> Iterator[Logits]:
+def _rtl(model: Model, how: Machine, runs: Runs) -> Iterator[Logits]:
     """As ``stepgen test`` does it: each run begins with the memory that the last one left."""
     from dataclasses import replace
     from tempfile import TemporaryDirectory
@@ -243,9 +292,9 @@ def _rtl(model: Model, lanes: Lanes, board: str, runs: Runs, *, json: bool) -> I
     from stepgen.ir.errors import StepError
     from stepgen.tools import waiting
 
-    made = _decoder(model, lanes)
-    with waiting.progress(quiet=json) as progress:
-        first = Experiment(made.graph, {}, lanes=lanes)
+    made = _decoder(model, how.lanes)
+    with waiting.progress(quiet=how.quiet) as progress:
+        first = Experiment(made.graph, {}, lanes=how.lanes, bus=how.bus)
         simulation = built(first.design, progress=progress)
     with TemporaryDirectory(prefix="stepgen.") as folder:
 
@@ -267,15 +316,29 @@ def _rtl(model: Model, lanes: Lanes, board: str, runs: Runs, *, json: bool) -> I
 
 
 @contextmanager
-def _board(model: Model, lanes: Lanes, board: str, runs: Runs, *, json: bool) -> Iterator[Logits]:
-    from stepgen.board.device import Device
+def _board(model: Model, how: Machine, runs: Runs) -> Iterator[Logits]:
+    from stepgen.board.device import VIRTUAL, Device
+    from stepgen.commands.place import OnBoard
+    from stepgen.ir.errors import StepError
     from stepgen.tools import waiting
 
-    made = _decoder(model, lanes)
-    with waiting.progress(quiet=json) as progress:
-        device = Device(board, made.graph, lanes=lanes, counters=False, progress=progress)
+    if how.clock == "auto":
+        raise StepError("--clock takes the MHz that the design on the board was built for")
+    board, _ = OnBoard(board=how.board, clock=how.clock).find(simulated=True)
+    where = how.board if how.board.startswith(VIRTUAL) else board
+    made = _decoder(model, how.lanes)
+    with waiting.progress(quiet=how.quiet) as progress:
+        device = Device(
+            where,
+            made.graph,
+            lanes=how.lanes,
+            bus=how.bus,
+            counters=False,
+            port=how.port,
+            progress=progress,
+        )
     with device:
-        with waiting.progress(quiet=json) as progress:
+        with waiting.progress(quiet=how.quiet) as progress:
             device.write(made.memory, progress=progress)
         runs.hz = device.board.hz
 
@@ -296,15 +359,48 @@ def _decoder(model: Model, lanes: Lanes) -> Decoder:
     return Decoder(model, cache=model.tokens[1], lanes=lanes)
 
 
+def _introduction(model: Model, where: str) -> str:
+    """What is going to compute, of a circuit."""
+    found = _experts(model)
+    what = "a mixture of experts" if found else "a language model"
+    chosen = ""
+    if found:
+        chosen = (
+            f"For each character the circuit itself chooses {found[0]} of {found[1]} experts in "
+            f"each layer, and reads the weights of these alone. "
+        )
+    return (
+        f"{model.name}: {what} of {model.parameters:,} parameters as one circuit, on {where}. "
+        f"{chosen}Each character below is what it computed; its scores are compared with the "
+        f"reference, and its cycles with the prediction."
+    )
+
+
+def _experts(model: Model) -> tuple[int, int] | None:
+    """How many experts a token goes to, and of how many, of a model that has some."""
+    from stepgen.frontend.kinds.experts import Experts
+
+    for placed in model.placed:
+        if isinstance(placed.op.kind, Experts):
+            return placed.op.kind.top, placed.given.weights["router"][-1]
+    return None
+
+
 def _summary(model: Model, path: str, runs: Runs) -> Iterator[str]:
     """What it took."""
-    yield f"{model.name}, {model.parameters:,} parameters of integers in {path}"
+    from stepgen.frontend.show import costs
+
+    yield f"{model.name}, {model.parameters:,} parameters in {path}"
     count, took = len(runs.seconds), sum(runs.seconds)
     yield f"{count} tokens in {took:,.1f} s on this computer, {took / count:.2g} s each"
     if not runs.cycles:
         return
     least, most = min(runs.cycles), max(runs.cycles)
     met = sum(a == b for a, b in zip(runs.cycles, runs.predicted, strict=True))
+    if _experts(model):
+        lines = costs(model, 0)
+        read, whole = (sum(line.whole[n] for line in lines) for n in (2, 1))
+        yield f"each token read {read:,} of {whole:,} bytes of weights: of experts those chosen"
     yield (
         f"{count} tokens of {least:,} to {most:,} cycles, {met} of them as predicted; "
         f"all logits equal the reference"

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import stepgen as sg
+from stepgen.cli import talk
 from stepgen.cosim import case
 from stepgen.frontend import files
 from stepgen.frontend.builder import Builder
@@ -30,6 +31,12 @@ def test_golden_model_and_reference_write_the_same(stepgen, here) -> None:
     assert len(texts[0]) == 7
     shown = stepgen("talk --machine golden --tokens 3").out
     assert shown.splitlines()[0].startswith("The ")
+
+
+def test_what_computes_is_said_first() -> None:
+    said = talk._introduction(files.load(os.fspath(SHIPPED)), talk.BOARD)
+    assert said.startswith("talk: a mixture of experts of 233,992 parameters as one circuit, on vi")
+    assert "the circuit itself chooses 2 of 4 experts in each layer" in said
 
 
 @pytest.mark.slow
@@ -83,6 +90,12 @@ def test_the_verilog_writes_and_a_difference_ends_the_text(stepgen, here, monkey
             "--board virtual:ulx3s-85f",
             "--board can't be given with --machine golden, which needs none",
         ),
+        ("--clock 70", "--clock can't be given with --machine golden, which needs none"),
+        ("--port /dev/none", "--port can't be given with --machine golden, which needs none"),
+        ("--bus-bits 64", "--bus-bits can't be given with --machine golden, which has no circuit"),
+        ("--machine board --clock 70", "--clock can't be given for virtual:ulx3s-85f-sdram: no cl"),
+        ("--machine board --board ulx3s-85f-sdram --clock auto", "--clock takes the MHz that the"),
+        ("--machine board --port /dev/none", "/dev/none"),
         ("--temperature nan", "temperature"),
         (
             "--timeline t.png",
