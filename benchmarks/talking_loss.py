@@ -49,12 +49,12 @@ def measure() -> Table:
     spread = statistics.stdev(row[-1] for row in found)
     return Table(
         "o2. The loss of the model that talks",
-        f"`examples/talk/train.py` trained anew, and quantized on {SEEN:,} characters that it was "
-        f"trained on: {'the' if same else 'not the'} integers of `talk.stepgen`, bit for bit. Loss "
-        f"in nats a character on {WINDOWS} windows of {CHARACTERS:,} characters that it has not "
-        f"seen, of {len(unseen):,}, each of {count} losses in texts of {TEXT}. One window shows "
-        f"the difference to within {2 * spread:.4f} (two standard deviations), the mean of all to "
-        f"within {2 * spread / WINDOWS**0.5:.4f}.",
+        f"The model that `examples/talk/train.py` trains here, quantized on {SEEN:,} characters "
+        f"that it was trained on; its integers are {'' if same else 'not '}those of "
+        f"`talk.stepgen`. Loss in nats a character on {WINDOWS} windows of {CHARACTERS:,} "
+        f"characters that it has not seen, of {len(unseen):,}, each of {count} losses in texts of "
+        f"{TEXT}. One window shows the difference to within {2 * spread:.4f} (two standard "
+        f"deviations), the mean of all to within {2 * spread / WINDOWS**0.5:.4f}.",
         ("window", "real numbers", "integers", "difference"),
         rows,
     )
