@@ -145,9 +145,9 @@ class Bench:
                 ports[unit.name] = to_beats([np.ones(1, np.bool_)] * len(given["x"]), 0, bool)
         layout = DesignLayout(self.case.design, ports, memory=MemoryTiming(read_latency=3))
         M = layout.build()
-        why, cycle = k.PAUSED, 0
+        why = k.PAUSED
         while why == k.PAUSED:
-            why, cycle = advance(layout, M, cycle, 1 << 16)
+            why = advance(layout, M, 1 << 16)
         assert why in (k.QUIET, k.FINISHED)
         found = {}
         for name in self.case.outputs:
