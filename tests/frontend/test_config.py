@@ -119,7 +119,7 @@ def test_what_a_config_lacks_is_named() -> None:
 
 @pytest.mark.parametrize(
     ("family", "key", "number"),
-    [("gpt2", "n_embd", 3), ("gpt2", "n_head", 3), ("gemma3_text", "query_pre_attn_scalar", 0)],
+    [("gpt2", "n_embd", 25), ("gpt2", "n_head", 5), ("gemma3_text", "query_pre_attn_scalar", 0)],
 )
 def test_a_number_that_does_not_fit_names_its_key(family: str, key: str, number: int) -> None:
     with pytest.raises(StepError, match=f"the config: .*{key}"):
