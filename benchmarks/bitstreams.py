@@ -41,7 +41,7 @@ LAYERS = {
 """By board."""
 
 COLUMNS = ("LUT", "FF", "multipliers", "block RAM", "MHz", "slowest path", "minutes")
-TOLD = (
+MEANING = (
     "what it takes of the part, the clock that is asked for and the fastest one in MHz, where the "
     "slowest path is, and minutes from the design to the bitstream"
 )
@@ -60,14 +60,14 @@ def measure() -> list[Table]:
         Table(
             "l1. Bitstreams of the README's program",
             f"`gated` with {LANES} lanes on every board that open tools build for, with link, "
-            f"memory and stream buffers: {TOLD}. On iCE40 a layer without a gate, with one lane "
+            f"memory and stream buffers: {MEANING}. On iCE40 a layer without a gate, with one lane "
             "and a bus of 32 bits.",
             ("board", *COLUMNS),
             small,
         ),
         Table(
             "l2. Bitstreams of MoE layers",
-            f"The demo's layer with dynamic tiles and {LANES} lanes, and smaller ones: {TOLD}.",
+            f"The demo's layer with dynamic tiles and {LANES} lanes, and smaller ones: {MEANING}.",
             ("board", "layer", *COLUMNS),
             large,
         ),

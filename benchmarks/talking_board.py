@@ -9,7 +9,7 @@ from stepgen.frontend.decoding import Decoder
 from stepgen.frontend.text import ids_of
 from stepgen.hw.design.bus import Bus
 
-from .bitstreams import COLUMNS, TOLD, row
+from .bitstreams import COLUMNS, MEANING, row
 from .table import Table
 from .talking import MODEL, TEXT
 
@@ -42,7 +42,7 @@ def measure() -> Table:
         f"`stepgen build` of `examples/talk` for {BOARD} with --lanes {LANES} "
         f"--bus-bits {BUS_BITS} --counters none --clock {HZ // 10**6}, with link, SDRAM controller "
         "and stream buffers: "
-        f"{TOLD}. Cycles of the character behind {TEXT[:-1]!r}, predicted on that SDRAM, and "
+        f"{MEANING}. Cycles of the character behind {TEXT[:-1]!r}, predicted on that SDRAM, and "
         "characters a second of that many cycles at the clock that is asked for.",
         (*COLUMNS, "cycles", "characters / s"),
         [(*row(board, design, counters=False), f"{cycles:,}", f"{HZ / cycles:,.0f}")],

@@ -408,6 +408,6 @@ def _summary(model: Model, path: str, runs: Runs) -> Iterator[str]:
     if runs.hz:
         rate = runs.hz * len(runs.cycles) / sum(runs.cycles)
         yield (
-            f"at {runs.hz / 1e6:g} MHz, the board's clock, {rate:,.0f} tokens a second; "
-            f"stepgen synth says whether a design meets it"
+            f"{rate:,.0f} tokens a second at {runs.hz / 1e6:g} MHz, where the design meets this "
+            f"clock on a real board: stepgen build says so"
         )

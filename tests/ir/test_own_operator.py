@@ -111,14 +111,14 @@ def test_a_module_may_be_imported_again(own: ModuleType) -> None:
     ],
 )
 def test_a_missing_method_is_found_when_the_class_is_defined(bases: Any, lacking: str) -> None:
-    told = rf"^the operator Sculpt at test_own_operator.py:\d+ lacks {lacking}$"
-    with pytest.raises(sg.StepError, match=told):
+    message = rf"^the operator Sculpt at test_own_operator.py:\d+ lacks {lacking}$"
+    with pytest.raises(sg.StepError, match=message):
         type(OwnOperator)("Sculpt", bases, {})
     assert "sculpt" not in operators()
 
 
 def test_a_name_is_given_once() -> None:
-    told = "the operator Fork at .* would be called fork, as Fork of stepgen.ops.fork is"
+    message = "the operator Fork at .* would be called fork, as Fork of stepgen.ops.fork is"
     faces = {name: lambda self, x: None for name in ("__call__", "infer", "run")}
-    with pytest.raises(sg.StepError, match=told):
+    with pytest.raises(sg.StepError, match=message):
         type(OwnOperator)("Fork", (OwnOperator,), faces)
