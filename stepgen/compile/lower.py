@@ -31,6 +31,7 @@ from .joining import Use, join
 from .loaders import share
 from .memories import Choice, Stored
 from .memory_map import number_bits_of, place_tensors, widened
+from .one_by_one import Output, at_a_time
 from .rereading import reread
 from .unzip import unzipped
 from .whole import gathered
@@ -60,6 +61,8 @@ class Lowering:
         Lanes of a beat by node of the program.
     loaders : str
         One of `stepgen.hw.design.sharing.LOADERS`.
+    at_a_time : mapping of (str, int) to Stream
+        By node and output, a stream with the dims that FIFOs are made for, where it has others.
 
     Attributes
     ----------
@@ -83,6 +86,7 @@ class Lowering:
     stored: Stored = field(default_factory=Stored)
     own_lanes: Mapping[str, int] = field(default_factory=dict)
     loaders: str = USUAL
+    at_a_time: Mapping[Output, Stream] = field(default_factory=dict)
     units: list[Unit] = field(default_factory=list)
     channels: dict[str, Channel] = field(default_factory=dict)
     on_cycles: set[str] = field(init=False)
@@ -225,6 +229,7 @@ class Lowering:
 
     def extents(self, node: Node, stream: Stream) -> Extents:
         """The dims of a stream on the wire, innermost first."""
+        stream = self.at_a_time.get((stream.node.name, stream.port), stream)
         dims = [Extent.of(dim) for dim in reversed(stream.shape)]
         if not wire_levels(stream.dtype):
             return dims
@@ -442,5 +447,5 @@ def begun(
     plain, others = reread(plain)
     names |= others
     port = widened(bus or Bus(), regions)
-    how = sharing(loaders)
-    return lambda stored: Lowering(plain, usual, port, regions, names, stored, own, how)
+    how, few = sharing(loaders), at_a_time(graph)
+    return lambda stored: Lowering(plain, usual, port, regions, names, stored, own, how, few)

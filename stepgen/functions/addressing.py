@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import ClassVar, Literal
 
 import numpy as np
@@ -163,6 +163,8 @@ class _OfRanges(Cut, abstract=True):
     """Makes a group of each range, with an element for each of its addresses."""
 
     most: int | None = None
+    _: KW_ONLY
+    one_by_one: bool = False
 
     reads_numbers: ClassVar[bool] = True
     makes: ClassVar[Literal["all", "first", "last"]]
@@ -203,6 +205,14 @@ class _OfRanges(Cut, abstract=True):
         """The longest range."""
         return self.most or 0
 
+    def of_one(self) -> _OfRanges:
+        """With 1 as the longest range."""
+        return replace(self, most=1)
+
+    def passes_one_by_one(self) -> bool:
+        """By its parameter."""
+        return self.one_by_one
+
     def range_of(self, element: Array) -> tuple[int, int]:
         """Start and length of a range, checked."""
         return _checked(self, element, self.least, self.most)
@@ -230,6 +240,10 @@ class Span(_OfRanges):
     positive : bool
         Whether each range has a length of at least 1. It is given where ranges are used first. An
         empty one ends the run with an error.
+    one_by_one : bool
+        Whether each element waits for what a feedback brings back from the one before it, so that
+        nothing of two of them is under way. FIFOs are then made for ranges of 1 element, however
+        long they are. Where elements do not wait, the circuit may.
     """
 
     positive: bool = False
@@ -356,6 +370,8 @@ class SpanFirst(_OneOfEach):
     ----------
     most : int, optional
         Length of the longest range, as for `span`.
+    one_by_one : bool
+        Whether each element waits for the one before it, as for `span`.
     """
 
     makes: ClassVar = "first"
@@ -380,6 +396,8 @@ class SpanLast(_OneOfEach):
     ----------
     most : int, optional
         Length of the longest range, as for `span`.
+    one_by_one : bool
+        Whether each element waits for the one before it, as for `span`.
     """
 
     makes: ClassVar = "last"

@@ -893,7 +893,7 @@ class Functions:
         StepError
             Where it is applied, if it does not take such elements.
         """
-    def span(self, most: int | None = None, positive: bool = False) -> Function:
+    def span(self, most: int | None = None, positive: bool = False, *, one_by_one: bool = False) -> Function:
         """FlatMap only: ``(start, length)`` becomes the addresses start .. start+length-1.
 
         A range of length 0 gives an empty group, unless `positive`. Streams made from ranges of the
@@ -908,6 +908,10 @@ class Functions:
         positive : bool
             Whether each range has a length of at least 1. It is given where ranges are used first. An
             empty one ends the run with an error.
+        one_by_one : bool
+            Whether each element waits for what a feedback brings back from the one before it, so that
+            nothing of two of them is under way. FIFOs are then made for ranges of 1 element, however
+            long they are. Where elements do not wait, the circuit may.
 
         Returns
         -------
@@ -932,7 +936,7 @@ class Functions:
         StepError
             Where it is applied, if it does not take such elements.
         """
-    def span_first(self, most: int | None = None) -> Function:
+    def span_first(self, most: int | None = None, *, one_by_one: bool = False) -> Function:
         """FlatMap only: ``(start, length)`` becomes consumer 0, then length-1 times consumer 1.
 
         A loop over a range uses it to select its initial value first, and then what is fed back. The
@@ -942,6 +946,8 @@ class Functions:
         ----------
         most : int, optional
             Length of the longest range, as for `span`.
+        one_by_one : bool
+            Whether each element waits for the one before it, as for `span`.
 
         Returns
         -------
@@ -953,7 +959,7 @@ class Functions:
         StepError
             If a parameter does not fit; where it is applied, if it takes no such elements.
         """
-    def span_last(self, most: int | None = None) -> Function:
+    def span_last(self, most: int | None = None, *, one_by_one: bool = False) -> Function:
         """FlatMap only: ``(start, length)`` becomes length-1 times consumer 1, then consumer 0.
 
         Used to route the last tile of a key cache, which is still being filled, separately. The length
@@ -963,6 +969,8 @@ class Functions:
         ----------
         most : int, optional
             Length of the longest range, as for `span`.
+        one_by_one : bool
+            Whether each element waits for the one before it, as for `span`.
 
         Returns
         -------

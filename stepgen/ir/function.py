@@ -122,6 +122,14 @@ class Function(ABC):
         """
         return None
 
+    def of_one(self) -> Function:
+        """The same for ranges of 1 element, if it makes the elements of ranges; else itself."""
+        return self
+
+    def passes_one_by_one(self) -> bool:
+        """Whether the elements of a range that it makes pass through the circuit one by one."""
+        return False
+
     def check(self, call: Call, tiles: Sequence[Tile]) -> None:
         """Check the number of tiles and their element types.
 
