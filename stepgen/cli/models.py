@@ -165,13 +165,13 @@ class Text:
 
         After each, `made` must go on with its memory.
         """
-        for one, count in self.tokens(program, made):
-            yield made.program(count), made.inputs(one), count
+        for given, more, count in self.tokens(program, made):
+            yield made.program(count), made.inputs(given, more), count
 
     def tokens(
         self, program: ProgramOptions, made: Decoder
-    ) -> Iterator[tuple[dict[str, Any], int]]:
-        """By run, the model's inputs and the number of its tokens; else as `runs`.
+    ) -> Iterator[tuple[dict[str, Any], int, int]]:
+        """By run, the model's inputs, how many tokens it makes, and all of its tokens.
 
         Raises
         ------
@@ -187,7 +187,7 @@ class Text:
             check_room(
                 made.sizes.rows, len(given["ids"]), self.more, model.name, most=model.tokens[1]
             )
-        return self._tokens(made, made.tokens(given))
+        return (self._written if made.sizes.writes else self._tokens)(made, made.tokens(given))
 
     def check(self, model: Model) -> None:
         """Check that a model can go on behind a text.
@@ -205,15 +205,24 @@ class Text:
                 f"{', '.join(model.inputs)}"
             )
 
+    def _written(
+        self, made: Decoder, given: Iterable[dict[str, Any]]
+    ) -> Iterator[tuple[dict[str, Any], int, int]]:
+        """One run, whose circuit chooses what follows."""
+        (one,) = given
+        count = len(one["ids"])
+        yield one, self.more, count + self.more
+        self.generated += made.outputs["written"][count - 1 :][: self.more].tolist()
+
     def _tokens(
         self, made: Decoder, given: Iterable[dict[str, Any]]
-    ) -> Iterator[tuple[dict[str, Any], int]]:
+    ) -> Iterator[tuple[dict[str, Any], int, int]]:
         for one in given:
-            yield one, len(next(iter(one.values())))
+            yield one, 0, len(next(iter(one.values())))
         for _ in range(self.more):
             token = int(made.outputs[made.model.outputs[0]][-1].argmax())
             self.generated.append(token)
-            yield {"ids": [token]}, 1
+            yield {"ids": [token]}, 0, 1
 
 
 def opened(
@@ -316,6 +325,9 @@ def _tell(
     if drawn:
         console.show(f"drawn: {', '.join(drawn)} (seed {seed})")
     for name, array in found.items():
+        if name not in model.types:  # ids that were written
+            console.show(f"{name}: {', '.join(map(str, array))}")
+            continue
         console.show(f"{name}: {model.types[name]}, T = {len(array)}")
         console.show("  " + np.array2string(array, threshold=8, prefix="  "))
         last = array[-1].reshape(-1)

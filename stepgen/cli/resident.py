@@ -80,7 +80,7 @@ class Resident:
         self,
         device: Device,
         made: Decoder,
-        tokens: Iterator[tuple[dict[str, Any], int]],
+        tokens: Iterator[tuple[dict[str, Any], int, int]],
         check: Check,
         progress: Progress,
     ) -> None:
@@ -94,11 +94,11 @@ class Resident:
         before = device.link.traffic.sent
         device.write(made.memory, progress=progress)
         self.written = device.link.traffic.sent - before
-        for given, _ in tokens:
+        for given, more, count in tokens:
             progress(f"running (token {len(self.steps) + 1})", 0.0)
-            outputs = self._step(device, made.streams(given), check, progress)
+            outputs = self._step(device, made.streams(given, more), check, progress)
             self.steps.append(device.last)
-            self.parts.append(made.took(outputs))
+            self.parts.append(made.took(outputs, count))
 
     def _step(
         self, device: Device, streams: Mapping[str, Any], check: Check, progress: Progress

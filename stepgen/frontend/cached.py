@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from ..ir.dims import DimLike
@@ -65,6 +65,14 @@ class Cached:
             },
         )
 
+    def behind(self, zero: Stream) -> Cached:
+        """The same places, each once a stream has a 0 for it: what is read then is written."""
+        span, place, position = (
+            zero.map(fn.add(), stream) for stream in (self.span, self.place, self.position)
+        )
+        bound = None if self.bound is None else zero.map(fn.add(), self.bound)
+        return replace(self, span=span, place=place, position=position, bound=bound)
+
     def explained(self, at: Site, group: int) -> None:
         """Say why attention has its form, where so many heads of queries share one of keys."""
         at.because(f"caches by tiles of {self.caches.tile} rows, as many as a token sees")
@@ -96,7 +104,10 @@ class Cached:
         put = fn.place_row() if self.rows == 1 else fn.place_rows()
         placed = last.map(put, flat(rows), place)
         ends = flat(self.span.map(fn.span_end()))
-        random_offchip_store(ends, placed, cache, tile=tile, name=f"{cache.name}_write")
+        done = random_offchip_store(ends, placed, cache, tile=tile, name=f"{cache.name}_write")
+        if self.caches.writes:
+            # Flags of tiles that are written, all set: a token ends once its rows are there.
+            placed = done.map(fn.where(otherwise=0), placed)
         return reassemble([placed, others], is_last, rank=0).flatten(0, 1)
 
     def masked(self, scores: Stream, heads: int) -> Stream:

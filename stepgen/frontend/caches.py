@@ -47,6 +47,9 @@ class Caches:
         Whether only the last one of a chunk goes on behind the layers.
     apart : bool
         Whether requests are elements of streams, one after the other, not rows of a tile.
+    writes : bool
+        Whether a run takes any number of tokens, one behind the other, and makes those that are not
+        given.
     """
 
     rows: int
@@ -55,6 +58,7 @@ class Caches:
     chunk: int | None = None
     last: bool = False
     apart: bool = False
+    writes: bool = False
 
     @property
     def tiles(self) -> int:
@@ -220,6 +224,7 @@ def sized(
     chunk: int | None = None,
     last: bool = False,
     apart: bool = False,
+    writes: bool = False,
 ) -> Caches:
     """Caches of given sizes, or of those that suit the model.
 
@@ -241,7 +246,7 @@ def sized(
             f"{model.name}: tiles of {tile} rows of a cache are not whole chunks of {chunk} "
             f"tokens: make rows {math.gcd(tile, chunk)}, or tile {-(-tile // chunk) * chunk}"
         )
-    return Caches(rows, tile, requests, chunk, last, apart)
+    return Caches(rows, tile, requests, chunk, last, apart, writes)
 
 
 def drawn(graph: Graph, caches: Caches, filled: int | Sequence[int], seed: int) -> dict[str, Array]:

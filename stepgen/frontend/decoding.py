@@ -9,6 +9,7 @@ from typing import Any, Literal
 import numpy as np
 
 from ..ir.dtypes import ElementType, bf16
+from ..ir.errors import StepError
 from ..ir.graph import Graph
 from ..ir.lanes import Lanes
 from ..ir.wire import LANES
@@ -18,6 +19,7 @@ from .model import Model
 from .sharing import Sharing
 from .state import check_room
 from .weight import Array
+from .writing import WRITTEN, written
 
 
 class Programs:
@@ -26,6 +28,8 @@ class Programs:
     Parameters
     ----------
     model : Model
+    phase : {"decode", "write"}
+        What a run of the first program does.
     element, columns, cache, tile, batch, last, tile_rows, tile_cols, array
         As for `stepgen.frontend.lower`.
     chunk : int or None
@@ -37,7 +41,7 @@ class Programs:
     ----------
     model : Model
     graph : Graph
-        The program that decodes: a run takes one token of each request.
+        The program that decodes: a run takes one token of each request. Or the one that writes.
     prefill : Graph or None
         The program for chunks.
     memory : dict of str to array
@@ -53,6 +57,7 @@ class Programs:
         self,
         model: Model,
         *,
+        phase: Literal["decode", "write"] = "decode",
         element: ElementType | Literal["bf16", "f32"],
         columns: int,
         cache: int | None,
@@ -69,9 +74,9 @@ class Programs:
         given: dict[str, Any] = {"cache": cache, "tile": tile, "batch": batch}
         named: dict[str, Any] = {**given, "element": element, "columns": columns}
         named |= {"tile_rows": tile_rows, "tile_cols": tile_cols, "array": array}
-        self.graph, self.memory = lower(model, phase="decode", **named)
+        self.graph, self.memory = lower(model, phase=phase, **named)
         self.prefill: Graph | None = None
-        sizes = sizes_of(model, "decode", **given)
+        sizes = sizes_of(model, phase, **given)
         assert sizes is not None
         self.sizes = self.chunks = sizes
         if chunk is not None:
@@ -103,7 +108,12 @@ class Programs:
         return self.values(graph, result.nested)
 
     def values(self, graph: Graph, nested: Callable[[str], Any]) -> dict[str, Array]:
-        """The model's outputs as real numbers, of what a run of a program gives by stream."""
+        """The model's outputs as real numbers, of what a run of a program gives by stream.
+
+        Of a program that writes, ``written``: the id that follows each token.
+        """
+        if self.sizes.writes:
+            return {WRITTEN: written(nested)}
         found = {}
         for name, stream in zip(self.model.outputs, graph.outputs, strict=True):
             value = self.model.types[name]
@@ -125,6 +135,10 @@ class Decoder(Programs):
         caches have a multiple of them.
     last : bool
         Whether chunks give outputs of their last tokens alone, so that `run` gives one row.
+    writes : bool
+        Whether a run takes any number of ids and chooses those that follow, without a host: each
+        the number of the largest output, of those that stand for characters if some do. Its output
+        is ``written``, the id behind each of its tokens.
     lanes : int or mapping of str to int
         Lanes of a slice, which decide the order of floating-point sums.
 
@@ -150,6 +164,8 @@ class Decoder(Programs):
     >>> decoder = sg.frontend.Decoder(model, cache=64, chunk=16)
     >>> logits = decoder.run({"ids": prompt})["logits"]
     >>> logits = decoder.run({"ids": [logits[-1].argmax()]})["logits"]
+    >>> writer = sg.frontend.Decoder(model, cache=64, writes=True)
+    >>> text = writer.run({"ids": prompt}, more=16)["written"]
     """
 
     def __init__(
@@ -162,13 +178,20 @@ class Decoder(Programs):
         tile: int | None = None,
         chunk: int | None = None,
         last: bool = False,
+        writes: bool = False,
         lanes: Lanes = LANES,
         tile_rows: int | None = None,
         tile_cols: int | None = None,
         array: Sharing = "own",
     ) -> None:
+        if writes and (last or chunk is not None):
+            raise StepError(
+                f"{model.name}: a program that writes takes all of a prompt token by token: leave "
+                "chunk and last out"
+            )
         super().__init__(
             model,
+            phase="write" if writes else "decode",
             element=element,
             columns=columns,
             cache=cache,
@@ -184,28 +207,31 @@ class Decoder(Programs):
         self.rows = 0
         self.outputs: dict[str, Array] = {}
 
-    def inputs(self, given: Mapping[str, Any]) -> dict[str, Any]:
+    def inputs(self, given: Mapping[str, Any], more: int = 0) -> dict[str, Any]:
         """Contents of all input streams and tensors for the next run.
 
         Parameters
         ----------
         given : mapping of str to array
             The model's inputs, of one token, or of those of a chunk.
+        more : int
+            How many tokens follow, of a program that writes.
 
         Raises
         ------
         StepError
             If they do not fit, an id is past its table, or the caches are full.
         """
-        return {**self.memory, **self.streams(given)}
+        return {**self.memory, **self.streams(given, more)}
 
-    def streams(self, given: Mapping[str, Any]) -> dict[str, Any]:
+    def streams(self, given: Mapping[str, Any], more: int = 0) -> dict[str, Any]:
         """Contents of the input streams alone, for a machine that keeps the tensors.
 
         Parameters and errors as of `inputs`.
         """
         several = any(len(np.asarray(array)) > 1 for array in given.values())
-        return fed(self.model, given, self.chunks if several else self.sizes, self.rows)
+        sizes = self.chunks if several else self.sizes
+        return fed(self.model, given, sizes, self.rows, more=more)
 
     def took(self, outputs: Mapping[str, Any], tokens: int = 1) -> dict[str, Array]:
         """Go on behind a run of so many tokens on a machine that keeps the tensors.
@@ -233,13 +259,16 @@ class Decoder(Programs):
         self.outputs = {name: array[:tokens] for name, array in found.items()}
         return self.outputs
 
-    def run(self, inputs: Mapping[str, Any]) -> dict[str, Array]:
+    def run(self, inputs: Mapping[str, Any], more: int = 0) -> dict[str, Array]:
         """Tokens one after the other, or in chunks, by the reference.
 
         Parameters
         ----------
         inputs : mapping of str to array
             The model's inputs, of any number of tokens that fits the caches.
+        more : int
+            How many tokens follow, of a program that writes: the last `more` + 1 that it gives are
+            new.
 
         Returns
         -------
@@ -253,8 +282,9 @@ class Decoder(Programs):
         """
         made = []
         for one in self.tokens(inputs):
-            count = len(next(iter(one.values())))
-            result = executor.run(self.program(count), self.inputs(one), lanes=self.lanes)
+            count = len(next(iter(one.values()))) + more
+            inputs_of_run = self.inputs(one, more)
+            result = executor.run(self.program(count), inputs_of_run, lanes=self.lanes)
             made.append(self.after(result, count))
         if self.chunks.last:
             return {name: array[-1:] for name, array in made[-1].items()}
@@ -271,7 +301,8 @@ class Decoder(Programs):
         arrays = {name: self.model.taken(name, inputs[name]) for name in inputs}
         count = len(fed(self.model, inputs)[next(iter(inputs))])
         check_room(self.sizes.rows, self.rows, count, self.model.name)
-        ends = accumulate(self.pieces(self.rows, count), initial=0)
+        pieces = [count] if self.sizes.writes else self.pieces(self.rows, count)
+        ends = accumulate(pieces, initial=0)
         return (
             {name: array[begin:end] for name, array in arrays.items()}
             for begin, end in pairwise(ends)

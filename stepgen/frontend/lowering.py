@@ -13,7 +13,7 @@ from ..ir.dtypes import ElementType, bf16, f32
 from ..ir.dtypes import element as as_element
 from ..ir.errors import StepError
 from ..ir.graph import Graph
-from . import caches
+from . import caches, writing
 from .kind import TOKENS
 from .model import Model, walk
 from .orders import OUTPUT
@@ -30,10 +30,11 @@ COLUMNS: Final = 64
 """Columns of a slice, at most."""
 
 
-Phase = Literal["stream", "decode", "prefill"]
+Phase = Literal["stream", "decode", "prefill", "write"]
 """What a run of a program takes.
 
-Any number of tokens; or, behind those in the caches, one of each request, or a chunk of one's.
+Any number of tokens; or, behind those in the caches, one of each request, or a chunk of one's, or
+any number of which it makes those that are not given.
 """
 
 
@@ -68,9 +69,10 @@ def lower(
     Parameters
     ----------
     model : Model
-    phase : {"stream", "decode", "prefill"}, optional
+    phase : {"stream", "decode", "prefill", "write"}, optional
         Whether a run takes any number of tokens up to the model's; or one behind those in the
-        caches; or a chunk of `rows`. By default it decodes if there is attention with a cache.
+        caches; or a chunk of `rows`; or any number one behind the other, of which it chooses those
+        that are not given. By default it decodes if there is attention with a cache.
     element : ElementType
         bf16 or f32: that of the factors of products; all else is f32. A circuit is for bf16.
     rows : int, optional
@@ -194,7 +196,13 @@ def lowered(
     made.dims = dims
     made.graph.name = made.name(model.name)
     made.names.clear()
+    if sizes is not None and sizes.writes:
+        made.tokens = writing.Tokens.begun(made, sizes)
+        made.dims = made.tokens.ids.shape
+        made.values |= made.tokens.values(model)
     for name, value in model.inputs.items():
+        if name in made.values:
+            continue
         if len(value.shape) > 2 and together > 1:
             raise StepError(
                 f"{model.name}: the input {name} is {value}, and heads go in with one token in a "
@@ -213,6 +221,9 @@ def lowered(
             "that multiply alike in a loop of layers; leave it out"
         )
     made.names |= {node.name for node in made.graph.nodes}  # those of operators
+    if made.tokens is not None:
+        made.tokens.end(model, made)
+        return made
     for name in model.outputs:
         made.graph.output(made.result(made.noted(name, OUTPUT)), made.name(name))
     return made
@@ -230,7 +241,7 @@ def phase_of(model: Model, phase: Phase | None) -> Phase:
         return "decode" if caches.places(model) else "stream"
     if phase not in get_args(Phase):
         raise StepError(
-            f"{model.name}: phase must be stream, decode or prefill, not {shown(phase)}"
+            f"{model.name}: phase must be stream, decode, prefill or write, not {shown(phase)}"
         )
     return phase
 
@@ -261,6 +272,13 @@ def sizes_of(
         )
     if last and phase != "prefill":
         raise StepError(f"{model.name}: last is for phase=prefill, whose runs take many tokens")
+    if phase == "write":
+        if (rows or 1, batch) != (1, 1):
+            raise StepError(
+                f"{model.name}: phase=write is for one request, token by token: leave rows and "
+                "batch out"
+            )
+        writing.check(model)
     if apart and (phase != "decode" or any(op.kind.loop() for op in model.ops)):
         raise StepError(
             f"{model.name}: apart is for phase=decode without a loop of layers: take a block of "
@@ -273,8 +291,9 @@ def sizes_of(
                 "which keep caches"
             )
         return None
-    sizes = caches.sized(model, cache, tile, requests=batch, last=last, apart=apart)
-    if phase == "decode":
+    writes = phase == "write"
+    sizes = caches.sized(model, cache, tile, requests=batch, last=last, apart=apart, writes=writes)
+    if phase in ("decode", "write"):
         return sizes
     return caches.sized(model, cache, tile, requests=batch, chunk=rows or sizes.tile, last=last)
 
@@ -285,6 +304,7 @@ def fed(
     sizes: caches.Caches | None = None,
     filled: int | Sequence[int] = 0,
     which: int = 0,
+    more: int = 0,
 ) -> dict[str, Array]:
     """Inputs of a model as those of its program; positions count on if they are not given.
 
@@ -299,6 +319,8 @@ def fed(
         Tokens that are in them, by request.
     which : int
         The number of the request, if a chunk is prefilled.
+    more : int
+        How many tokens follow those that are given, of a run that writes.
 
     Raises
     ------
@@ -309,6 +331,19 @@ def fed(
         if name not in model.inputs:
             raise StepError(f"{model.name} has no input {name!r}, it has {', '.join(model.inputs)}")
     found = {name: model.taken(name, given) for name, given in inputs.items()}
+    if sizes is not None and sizes.writes:
+        if not found:
+            return {}
+        if {*found} != {writing.IDS}:
+            raise StepError(
+                f"{model.name}: a run that writes takes {writing.IDS} alone, and counts positions "
+                f"itself; it is given {', '.join(found)}"
+            )
+        _check_numbers(model, found, sizes.rows)
+        (behind_all,) = np.array(filled).reshape(-1)
+        return writing.fed(model, sizes, found[writing.IDS], more, int(behind_all))
+    if more:
+        raise StepError(f"{model.name}: more={more} is for a program that writes: phase=write")
     counts = {name: len(array) for name, array in found.items()}
     if len({*counts.values()}) > 1:
         each = ", ".join(f"{name} has {count}" for name, count in counts.items())
@@ -327,11 +362,7 @@ def fed(
         count = 1 if sizes.chunk is None else max(counts.values(), default=sizes.tokens)
         places = caches.fed(model, sizes, behind, requests, count)
     positions = model.tokens[1] if sizes is None else sizes.rows
-    for placed in model.placed:
-        for index, bound in placed.op.kind.bounds(placed.given, positions).items():
-            name = placed.op.inputs[index]
-            if name in found:
-                placed.op.check_numbers(found[name], *bound)
+    _check_numbers(model, found, positions)
     if sizes is None or sizes.apart:
         return {name: _tiles(array) for name, array in found.items()} | places
     if not found:
@@ -341,6 +372,15 @@ def fed(
     padded = {n: np.pad(x, [(0, fill), *[(0, 0)] * (x.ndim - 1)], "edge") for n, x in found.items()}
     made = {name: _tiles(array) for name, array in padded.items()}
     return {n: x.reshape(*dims[1:], *x.shape) for n, x in made.items()} | places
+
+
+def _check_numbers(model: Model, found: Mapping[str, Array], positions: int) -> None:
+    """Check that ids and positions are rows of their tables."""
+    for placed in model.placed:
+        for index, bound in placed.op.kind.bounds(placed.given, positions).items():
+            name = placed.op.inputs[index]
+            if name in found:
+                placed.op.check_numbers(found[name], *bound)
 
 
 def _tiles(array: Array) -> Array:

@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from .caches import Caches, Places
     from .model import Model, Op
     from .sharing import SharedArray, Sharing
+    from .writing import Tokens
 
 Made = TypeVar("Made")
 
@@ -241,7 +242,19 @@ class Site:
         caches, places = lowering.caches, lowering.places[self.op.name]
         outer = lowering.dims[:1] if lowering.layers is None else lowering.layers.number.shape
         dims = (*outer, *(n for n in (self.requests, places.heads) if n > 1))
-        return self.once(places, lambda: Cached.declared(lowering.graph, caches, places, dims))
+
+        def declared() -> Cached:
+            made = Cached.declared(lowering.graph, caches, places, dims)
+            return made.behind(self._zero(places.heads)) if caches.writes else made
+
+        return self.once(places, declared)
+
+    def _zero(self, heads: int) -> Stream:
+        """A 0 for each head of keys, in each layer, once its token is there."""
+        tokens, layers = self.lowering.tokens, self.lowering.layers
+        assert tokens is not None
+        zero = (tokens.ids if layers is None else layers.number).map(fn.scale(0))
+        return zero.promote(0).expand(count=heads) if heads > 1 else zero
 
     def cache(self, what: str, rows: Rows, element: ElementType | None = None) -> Any:
         """A tensor with caches of such rows, all 0; by default of factors."""
@@ -284,6 +297,8 @@ class Lowering:
         Those of the loop that is being lowered.
     padding : Stream or None
         Which rows of the tiles of a stream are not tokens.
+    tokens : Tokens or None
+        Those of a run that writes.
     caches : Caches or None
         Those of a program that keeps them, a tile of tokens in each run.
     places : mapping of str to Places
@@ -322,6 +337,7 @@ class Lowering:
     first: Stream | None = None
     layers: Layers | None = None
     padding: Stream | None = None
+    tokens: Tokens | None = None
     caches: Caches | None = None
     places: Mapping[str, Places] = field(default_factory=dict)
     array: Sharing = "own"

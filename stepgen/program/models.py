@@ -29,6 +29,9 @@ if TYPE_CHECKING:
 SUFFIX = ".stepgen"
 """Of files with a model."""
 
+MORE = 8
+"""Tokens that a run makes which is not asked for others, where the caches have room."""
+
 CONFIG = "config.json"
 """How files end whose model has random weights."""
 
@@ -74,7 +77,7 @@ class Lowered:
 
 
 def parameters(
-    phase: Literal["stream", "decode", "prefill"] | None = None,
+    phase: Literal["stream", "decode", "prefill", "write"] | None = None,
     element: Literal["bf16", "f32"] = "bf16",
     rows: int | None = None,
     columns: int = 64,
@@ -84,6 +87,7 @@ def parameters(
     last: bool = False,
     apart: bool = False,
     filled: int | list[int] | None = None,
+    more: int | None = None,
     block: str | None = None,
     layer: int = 0,
     tiling: Literal["address", "static", "dynamic"] | None = None,
@@ -97,16 +101,17 @@ def parameters(
     """The parameters of the program of a model, those of `stepgen.frontend.lower`.
 
     `filled` is the number of tokens in the caches before the run, or that of each request: by
-    default a half of them, of chunks a multiple of their tokens. `block` is the part of the model
-    that the program is, of one `layer`; see `stepgen.frontend.block`. With `onchip_bits` the
-    program is a `group` of operations whose memories fit; see `stepgen.frontend.fused`.
+    default a half of them, of chunks a multiple of their tokens. With phase=write a run makes
+    `more` tokens behind those that are given, 8 by default. `block` is the part of the model that
+    the program is, of one `layer`; see `stepgen.frontend.block`. With `onchip_bits` the program is
+    a `group` of operations whose memories fit; see `stepgen.frontend.fused`.
     """
     return {
         **{"phase": phase, "element": element, "rows": rows, "columns": columns},
         **{"cache": cache, "tile": tile, "batch": batch, "last": last, "filled": filled},
         **{"block": block, "layer": layer, "tiling": tiling, "expert_rows": expert_rows},
         **{"tile_rows": tile_rows, "tile_cols": tile_cols, "array": array},
-        **{"onchip_bits": onchip_bits, "group": group, "apart": apart},
+        **{"onchip_bits": onchip_bits, "group": group, "apart": apart, "more": more},
     }
 
 
@@ -165,6 +170,7 @@ def lowered(
     if lengths is not None:
         _take_lengths(model, spec, asked, lengths)
     filled, budget, number = (asked.pop(name) for name in ("filled", "onchip_bits", "group"))
+    more = _more(spec, asked)
     route, scores = ({}, {}) if routing is None else _experts(model, spec, routing, seed)
     asked["tiling"] = asked["tiling"] or ("address" if routing is None else "dynamic")
     asked["routed"] = None if routing is None else len(routing)
@@ -191,7 +197,11 @@ def lowered(
     tokens = asked["routed"] or extents.get(TOKENS) if sizes is None else sizes.tokens
     random = drawing.drawn(model, arrays, seed, tokens) if draw else {}
     _check_count(model, spec, arrays, routing)
-    found = lowering.fed(model, {**arrays, **random}, sizes, filled or 0)
+    taken = {**arrays, **random}
+    if sizes is not None and sizes.writes and more is None:
+        room = sizes.rows - filled - len(taken.get("ids", ()))
+        more = max(0, min(MORE, room))
+    found = lowering.fed(model, taken, sizes, filled or 0, more=more or 0)
     own = {name: found.pop(name) for name in arrays}
     if sizes is not None and tensors and draw:
         found |= caches.drawn(graph, sizes, filled or 0, seed)
@@ -200,6 +210,16 @@ def lowered(
     if fusion is None:
         return whole
     return _of_group(spec, fusion, number, whole, run=tensors and draw)
+
+
+def _more(spec: str, asked: dict[str, Any]) -> int | None:
+    """How many tokens a run is asked to make."""
+    more: int | None = asked.pop("more")
+    if more is not None and asked["phase"] != "write":
+        raise StepError(f"{spec}: more={more} is for phase=write, whose runs make tokens")
+    if more is not None and more < 0:
+        raise StepError(f"{spec}: more must be at least 0, not {more}")
+    return more
 
 
 def _fusion(
@@ -338,6 +358,7 @@ def compiled(
 
     model, asked = _part(model, parameters(**bind(parameters, settings, {}, spec)))
     filled = asked.pop("filled")
+    _more(spec, asked)
     del asked["onchip_bits"], asked["group"]  # the log is that of the whole
     asked["tiling"] = asked["tiling"] or "address"
     made = placed(spec, lambda: lowering.lowered(model, **asked, data=False))
@@ -354,7 +375,7 @@ def fusion(model: Model, spec: str, settings: Mapping[str, str]) -> Fused | None
     """
     model, asked = _part(model, parameters(**bind(parameters, settings, {}, spec)))
     budget, number = asked.pop("onchip_bits"), asked.pop("group")
-    del asked["filled"]
+    del asked["filled"], asked["more"]
     asked["tiling"] = asked["tiling"] or "address"
     return _fusion(model, spec, asked, budget, number)
 
@@ -375,7 +396,8 @@ def decoder(model: Model, spec: str, settings: Mapping[str, str], lanes: Lanes) 
     spec : str
         Where it is from, for messages.
     settings : mapping of str to str
-        Parameters, as texts: with phase=prefill there is a program for chunks of `rows` tokens.
+        Parameters, as texts: with phase=prefill there is a program for chunks of `rows` tokens,
+        with phase=write one that makes tokens.
     lanes : int or mapping of str to int
         Lanes of a slice.
 
@@ -392,6 +414,8 @@ def decoder(model: Model, spec: str, settings: Mapping[str, str], lanes: Lanes) 
     phase = lowering.phase_of(model, asked.pop("phase"))
     if phase == "stream":
         raise StepError(f"{spec} takes all tokens in one run: give them by --inputs, not by --ids")
+    if asked.pop("more") is not None:
+        raise StepError(f"{spec} goes on behind a text by --more, so leave more out of --set")
     for name, alone in (("batch", 1), ("filled", None), ("onchip_bits", None), ("group", None)):
         if (given := asked.pop(name)) != alone:
             raise StepError(
@@ -402,7 +426,8 @@ def decoder(model: Model, spec: str, settings: Mapping[str, str], lanes: Lanes) 
     )
     assert sizes is not None
     del asked["rows"]
-    return placed(spec, lambda: Decoder(model, **asked, chunk=sizes.chunk, lanes=lanes))
+    asked |= {"chunk": sizes.chunk, "writes": sizes.writes}
+    return placed(spec, lambda: Decoder(model, **asked, lanes=lanes))
 
 
 def batch(
@@ -434,7 +459,7 @@ def batch(
     if phase == "stream":
         raise StepError(f"{spec} takes all tokens in one run: give them by --inputs, not by --ids")
     alone = parameters()
-    whole = ("filled", "last", "block", "layer", "tiling", "expert_rows", "apart")
+    whole = ("filled", "more", "last", "block", "layer", "tiling", "expert_rows", "apart")
     for name in (*whole, "onchip_bits", "group"):
         if asked[name] != alone[name]:
             raise StepError(
@@ -443,6 +468,8 @@ def batch(
             )
     sizes = lowering.sizes_of(model, phase, *(asked[name] for name in ("rows", "cache", "tile")))
     assert sizes is not None
+    if sizes.writes:
+        raise StepError(f"{spec} writes one text at a time: leave phase=write out for {requests}")
     names = ("element", "columns", "cache", "tile", "tile_rows", "tile_cols", "array")
     given = {name: asked[name] for name in names}
     given |= {"requests": asked["batch"] if "batch" in settings else requests}

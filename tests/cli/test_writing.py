@@ -1,0 +1,30 @@
+"""Programs that write, from the command line."""
+
+from __future__ import annotations
+
+import numpy as np
+from frontend.test_writing import PROMPT, attending
+
+import stepgen as sg
+
+
+def test_commands_write(stepgen, here) -> None:
+    model = attending()
+    sg.frontend.save(model, "attend.stepgen")
+    np.save("prompt.npy", PROMPT)
+    more = "--ids prompt.npy --more 3 --set cache=8 --json"
+    one, by_itself = (
+        stepgen(f"run attend.stepgen {more} --set phase={phase}").json
+        for phase in ("decode", "write")
+    )
+    assert one["generated"] == by_itself["generated"]
+    assert len(one["generated"]) == 3
+    shown = stepgen("run attend.stepgen --ids prompt.npy --more 3 --set phase=write").out
+    assert "generated: " + ", ".join(map(str, one["generated"])) in shown
+    timed = stepgen("time attend.stepgen --set phase=write --set more=2 --set cache=8 --json").json
+    longer = stepgen("time attend.stepgen --set phase=write --set cache=8 --json").json
+    assert 0 < timed["cycles"] < longer["cycles"]
+    said = stepgen("time attend.stepgen --set more=2")
+    assert "attend.stepgen: more=2 is for phase=write, whose runs make tokens" in said.err
+    said = stepgen("run attend.stepgen --ids prompt.npy --set phase=write --set more=2")
+    assert "goes on behind a text by --more, so leave more out of --set" in said.err
