@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from itertools import chain
 from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING, Any
@@ -27,8 +28,8 @@ if TYPE_CHECKING:
     from stepgen.ir.lanes import Lanes
     from stepgen.timing.model import Prediction
 
-    Logits = Callable[[int], npt.NDArray[np.generic]]
-    """Makes the next token's logits of a token."""
+    Run = Callable[[list[int], int], dict[str, npt.NDArray[np.generic]]]
+    """Gives the outputs for ids, and for so many more that the circuit itself chooses."""
 
 BOARD = "virtual:ulx3s-85f-sdram"
 LANES, BUS_BITS = 2, 32
@@ -49,6 +50,8 @@ class Machine:
         In MHz, of a real board.
     port : str or None
         Serial port of a real board.
+    per_run : int
+        Characters that a run writes; 1 where the host chooses each.
     quiet : bool
         Whether no progress is shown.
     """
@@ -58,6 +61,7 @@ class Machine:
     board: str
     clock: str | None
     port: str | None
+    per_run: int
     quiet: bool
 
 
@@ -67,18 +71,24 @@ class Runs:
 
     Attributes
     ----------
+    tokens : list of int
+        How many each run took.
     cycles, predicted : list of int
-        By token, of a circuit.
+        By run, of a circuit.
+    moved : list of int
+        Bytes on the link by run, of a board.
     hz : float or None
         Clock of the board.
     seconds : list of float
-        That each token took here.
+        That each run took here.
     prediction : Prediction or None
-        Of the last token, of a circuit.
+        Of the last run, of a circuit.
     """
 
+    tokens: list[int] = field(default_factory=list)
     cycles: list[int] = field(default_factory=list)
     predicted: list[int] = field(default_factory=list)
+    moved: list[int] = field(default_factory=list)
     hz: float | None = None
     seconds: list[float] = field(default_factory=list)
     prediction: Prediction | None = None
@@ -122,6 +132,14 @@ class Runs:
     show_default=str(BUS_BITS),
 )
 @click.option(
+    "--per-run",
+    type=click.IntRange(1),
+    default=1,
+    show_default=True,
+    help="Characters that the circuit writes by itself in each run, always the likeliest ones; "
+    "with 1 this computer chooses each.",
+)
+@click.option(
     "--temperature",
     type=click.FloatRange(0),
     default=0.0,
@@ -134,7 +152,7 @@ class Runs:
     "--timeline",
     type=Output(".png", ".pdf", ".svg"),
     metavar="FILE.png",
-    help="Draw when each unit is busy, starved and full in the last token, of a board or rtl.",
+    help="Draw when each unit is busy, starved and full in the last run, of a board or rtl.",
 )
 @json_option
 def command(
@@ -148,6 +166,7 @@ def command(
     port: str | None,
     lanes: int | str | None,
     bus_bits: int | None,
+    per_run: int,
     temperature: float,
     top_k: int | None,
     seed: int,
@@ -177,6 +196,15 @@ def command(
         raise StepError(f"--bus-bits can't be given with --machine {machine}, which has no circuit")
     if top_k is not None and temperature == 0:
         raise StepError("--top-k is for drawing: give a --temperature above 0, or leave it out")
+    if per_run > 1 and machine == "golden":
+        raise StepError(
+            "--per-run can't be given with --machine golden, which has no circuit that chooses"
+        )
+    if per_run > 1 and temperature > 0:
+        raise StepError(
+            f"--per-run {per_run} writes the likeliest characters: leave --temperature out, or "
+            f"let this computer draw each with --per-run 1"
+        )
     if timeline is not None and machine in ("golden", "reference"):
         raise StepError(
             f"--timeline can't be given with --machine {machine}, which has no cycles: board and "
@@ -190,11 +218,17 @@ def command(
     machines = {"golden": _golden, "reference": _reference, "rtl": _rtl, "board": _board}
     asked = LANES if lanes is None else lanes_from(str(lanes))
     bus = Bus(BUS_BITS if bus_bits is None else bus_bits)
-    how = Machine(asked, bus, board or BOARD, clock, port, quiet=json)
+    how = Machine(asked, bus, board or BOARD, clock, port, per_run, quiet=json)
     if machine in ("board", "rtl") and not json:
-        console.show(_introduction(loaded, how.board if machine == "board" else "Verilator"))
-    with machines[machine](loaded, how, runs) as logits:
-        text = _text(loaded, ids, tokens, logits, sampler, runs, shown=not json)
+        where = how.board if machine == "board" else "Verilator"
+        console.show(_introduction(loaded, where, per_run))
+    with machines[machine](loaded, how, runs) as run:
+        pieces = (
+            _chosen(loaded, ids, tokens, run, sampler, runs)
+            if per_run == 1
+            else _written(ids, tokens, per_run, run, runs)
+        )
+        text = _shown(loaded, ids, pieces, shown=not json)
     if timeline is not None and runs.prediction is not None:
         _draw(timeline, loaded.name, runs.prediction)
     if json:
@@ -203,8 +237,10 @@ def command(
                 "timeline": None if timeline is None else str(timeline),
                 "text": text,
                 "machine": machine,
+                "tokens": runs.tokens,
                 "cycles": runs.cycles,
                 "predicted": runs.predicted,
+                "moved": runs.moved,
                 "hz": runs.hz,
                 "seconds": [round(one, 3) for one in runs.seconds],
             }
@@ -237,51 +273,70 @@ def _draw(place: Path, name: str, prediction: Prediction) -> None:
         timeline.draw(partial, [timeline.of_prediction(name, prediction, every=False)])
 
 
-def _text(
-    model: Model,
-    ids: list[int],
-    tokens: int,
-    logits: Logits,
-    sampler: Sampler,
-    runs: Runs,
-    *,
-    shown: bool,
-) -> str:
+def _shown(model: Model, ids: list[int], pieces: Iterator[list[int]], *, shown: bool) -> str:
     """The prompt and what follows, printed as it comes."""
-    made = list(ids)
-    if shown:
-        print("".join(model.characters[n] for n in ids), end="", flush=True)
-    for place in range(len(ids) + tokens - 1):
-        begun = monotonic()
-        found = logits(made[place])
-        runs.seconds.append(monotonic() - begun)
-        if place + 1 < len(ids):
-            continue
-        # A model may have more ids than characters.
-        made.append(sampler.choose(found[: len(model.characters)]))
+    text = ""
+    for piece in chain([ids], pieces):
+        characters = "".join(model.characters[n] for n in piece)
+        text += characters
         if shown:
-            print(model.characters[made[-1]], end="", flush=True)
+            print(characters, end="", flush=True)
     if shown:
         print("\n")
-    return "".join(model.characters[n] for n in made)
+    return text
+
+
+def _chosen(
+    model: Model, ids: list[int], tokens: int, run: Run, sampler: Sampler, runs: Runs
+) -> Iterator[list[int]]:
+    """What follows, chosen here of the outputs for each token."""
+    token = ids[0]
+    for place in range(len(ids) + tokens - 1):
+        found = _timed(run, [token], 0, runs)[model.outputs[0]][-1]
+        if place + 1 < len(ids):
+            token = ids[place + 1]
+            continue
+        # A model may have more ids than characters.
+        token = sampler.choose(found[: len(model.characters)])
+        yield [token]
+
+
+def _written(
+    ids: list[int], tokens: int, per_run: int, run: Run, runs: Runs
+) -> Iterator[list[int]]:
+    """What follows, so much in each run as the circuit chooses by itself."""
+    given, left = ids, tokens
+    while left:
+        count = min(per_run, left)
+        piece = _timed(run, given, count - 1, runs)["written"][-count:].tolist()
+        yield piece
+        given, left = piece[-1:], left - count
+
+
+def _timed(run: Run, given: list[int], more: int, runs: Runs) -> dict[str, npt.NDArray[np.generic]]:
+    begun = monotonic()
+    outputs = run(given, more)
+    runs.seconds.append(monotonic() - begun)
+    runs.tokens.append(len(given) + more)
+    return outputs
 
 
 @contextmanager
-def _golden(model: Model, how: Machine, runs: Runs) -> Iterator[Logits]:
+def _golden(model: Model, how: Machine, runs: Runs) -> Iterator[Run]:
     from stepgen.frontend.state import State
 
     state = State(model.tokens[1])
-    yield lambda token: model.run({"ids": [token]}, state=state)[model.outputs[0]][-1]
+    yield lambda ids, more: model.run({"ids": ids}, state=state)
 
 
 @contextmanager
-def _reference(model: Model, how: Machine, runs: Runs) -> Iterator[Logits]:
-    made = _decoder(model, how.lanes)
-    yield lambda token: made.run({"ids": [token]})[model.outputs[0]][-1]
+def _reference(model: Model, how: Machine, runs: Runs) -> Iterator[Run]:
+    made = _decoder(model, how)
+    yield lambda ids, more: made.run({"ids": ids}, more)
 
 
 @contextmanager
-def _rtl(model: Model, how: Machine, runs: Runs) -> Iterator[Logits]:
+def _rtl(model: Model, how: Machine, runs: Runs) -> Iterator[Run]:
     """As ``stepgen test`` does it: each run begins with the memory that the last one left."""
     from dataclasses import replace
     from tempfile import TemporaryDirectory
@@ -292,14 +347,14 @@ def _rtl(model: Model, how: Machine, runs: Runs) -> Iterator[Logits]:
     from stepgen.ir.errors import StepError
     from stepgen.tools import waiting
 
-    made = _decoder(model, how.lanes)
+    made = _decoder(model, how)
     with waiting.progress(quiet=how.quiet) as progress:
         first = Experiment(made.graph, {}, lanes=how.lanes, bus=how.bus)
         simulation = built(first.design, progress=progress)
     with TemporaryDirectory(prefix="stepgen.") as folder:
 
-        def logits(token: int) -> Any:
-            one = replace(first, inputs=made.inputs({"ids": [token]}), built=first.design)
+        def run(ids: list[int], more: int) -> dict[str, Any]:
+            one = replace(first, inputs=made.inputs({"ids": ids}, more), built=first.design)
             (verdict,) = simulate([one], Path(folder), driver="cpp", simulation=simulation)
             outcome, prediction = verdict.outcome, verdict.prediction
             if not verdict.good:
@@ -310,13 +365,13 @@ def _rtl(model: Model, how: Machine, runs: Runs) -> Iterator[Logits]:
             runs.prediction = prediction
             made.keep(made.graph, one.reference)  # that of the RTL: each byte was compared
             outputs = nested(made.graph, simulation.interface.sinks, outcome.outputs)
-            return made.took(outputs)[model.outputs[0]][-1]
+            return made.took(outputs, len(ids) + more)
 
-        yield logits
+        yield run
 
 
 @contextmanager
-def _board(model: Model, how: Machine, runs: Runs) -> Iterator[Logits]:
+def _board(model: Model, how: Machine, runs: Runs) -> Iterator[Run]:
     from stepgen.board.device import VIRTUAL, Device
     from stepgen.commands.place import OnBoard
     from stepgen.ir.errors import StepError
@@ -326,7 +381,7 @@ def _board(model: Model, how: Machine, runs: Runs) -> Iterator[Logits]:
         raise StepError("--clock takes the MHz that the design on the board was built for")
     board, _ = OnBoard(board=how.board, clock=how.clock).find(simulated=True)
     where = how.board if how.board.startswith(VIRTUAL) else board
-    made = _decoder(model, how.lanes)
+    made = _decoder(model, how)
     with waiting.progress(quiet=how.quiet) as progress:
         device = Device(
             where,
@@ -342,24 +397,25 @@ def _board(model: Model, how: Machine, runs: Runs) -> Iterator[Logits]:
             device.write(made.memory, progress=progress)
         runs.hz = device.board.hz
 
-        def logits(token: int) -> Any:
-            outputs = device.step(made.streams({"ids": [token]}), check="all")
+        def run(ids: list[int], more: int) -> dict[str, Any]:
+            outputs = device.step(made.streams({"ids": ids}, more), check="all")
             assert device.last.predicted is not None  # checked, as is each step
+            runs.moved.append(device.last.sent + device.last.received)
             runs.cycles.append(device.last.cycles)
             runs.predicted.append(device.last.predicted)
             runs.prediction = device.last.prediction
-            return made.took(outputs)[model.outputs[0]][-1]
+            return made.took(outputs, len(ids) + more)
 
-        yield logits
+        yield run
 
 
-def _decoder(model: Model, lanes: Lanes) -> Decoder:
+def _decoder(model: Model, how: Machine) -> Decoder:
     from stepgen.frontend.decoding import Decoder
 
-    return Decoder(model, cache=model.tokens[1], lanes=lanes)
+    return Decoder(model, cache=model.tokens[1], writes=how.per_run > 1, lanes=how.lanes)
 
 
-def _introduction(model: Model, where: str) -> str:
+def _introduction(model: Model, where: str, per_run: int) -> str:
     """What is going to compute, of a circuit."""
     found = _experts(model)
     what = "a mixture of experts" if found else "a language model"
@@ -369,10 +425,16 @@ def _introduction(model: Model, where: str) -> str:
             f"For each character the circuit itself chooses {found[0]} of {found[1]} experts in "
             f"each layer, and reads the weights of these alone. "
         )
+    compared = (
+        "Each character below is what it computed; its scores are compared with the reference, "
+        "and its cycles with the prediction."
+        if per_run == 1
+        else f"It chooses the characters, too: up to {per_run} in a run, without this computer. "
+        "They are compared with the reference, and the cycles of each run with the prediction."
+    )
     return (
         f"{model.name}: {what} of {model.parameters:,} parameters as one circuit, on {where}. "
-        f"{chosen}Each character below is what it computed; its scores are compared with the "
-        f"reference, and its cycles with the prediction."
+        f"{chosen}{compared}"
     )
 
 
@@ -391,7 +453,7 @@ def _summary(model: Model, path: str, runs: Runs) -> Iterator[str]:
     from stepgen.frontend.show import costs
 
     yield f"{model.name}, {model.parameters:,} parameters in {path}"
-    count, took = len(runs.seconds), sum(runs.seconds)
+    count, took = sum(runs.tokens), sum(runs.seconds)
     yield f"{count} tokens in {took:,.1f} s on this computer, {took / count:.2g} s each"
     if not runs.cycles:
         return
@@ -401,12 +463,19 @@ def _summary(model: Model, path: str, runs: Runs) -> Iterator[str]:
         lines = costs(model, 0)
         read, whole = (sum(line.whole[n] for line in lines) for n in (2, 1))
         yield f"each token read {read:,} of {whole:,} bytes of weights: of experts those chosen"
-    yield (
-        f"{count} tokens of {least:,} to {most:,} cycles, {met} of them as predicted; "
-        f"all logits equal the reference"
-    )
+    if count == len(runs.cycles):
+        what, compared = f"{count} tokens of", "all logits equal the reference"
+    else:
+        what = f"{len(runs.cycles)} runs of {min(runs.tokens)} to {max(runs.tokens)} tokens, of"
+        compared = "all that was written equals the reference"
+    yield f"{what} {least:,} to {most:,} cycles, {met} of them as predicted; {compared}"
+    if runs.moved:
+        yield (
+            f"{round(sum(runs.moved) / count):,} bytes went over the link for each token, in "
+            f"{len(runs.moved)} runs"
+        )
     if runs.hz:
-        rate = runs.hz * len(runs.cycles) / sum(runs.cycles)
+        rate = runs.hz * count / sum(runs.cycles)
         yield (
             f"{rate:,.0f} tokens a second at {runs.hz / 1e6:g} MHz, where the design meets this "
             f"clock on a real board: stepgen build says so"

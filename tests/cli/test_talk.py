@@ -34,9 +34,19 @@ def test_golden_model_and_reference_write_the_same(stepgen, here) -> None:
 
 
 def test_what_computes_is_said_first() -> None:
-    said = talk._introduction(files.load(os.fspath(SHIPPED)), talk.BOARD)
+    loaded = files.load(os.fspath(SHIPPED))
+    said = talk._introduction(loaded, talk.BOARD, 1)
     assert said.startswith("talk: a mixture of experts of 233,992 parameters as one circuit, on vi")
     assert "the circuit itself chooses 2 of 4 experts in each layer" in said
+    said = talk._introduction(loaded, talk.BOARD, 6)
+    assert "It chooses the characters, too: up to 6 in a run, without this computer." in said
+
+
+def test_the_circuit_may_choose_the_characters(stepgen, here) -> None:
+    one = stepgen("talk --machine golden --tokens 5 --json").json
+    several = stepgen("talk --machine reference --per-run 3 --tokens 5 --json").json
+    assert several["text"] == one["text"]
+    assert several["tokens"] == [6, 2]  # those of the prompt with the first
 
 
 @pytest.mark.slow
@@ -54,6 +64,17 @@ def test_all_machines_write_the_same_text(stepgen, here) -> None:
     for machine in ("rtl", "board"):
         assert len(made[machine]["cycles"]) == len("The ") + tokens[machine] - 1
         assert made[machine]["cycles"] == made[machine]["predicted"]
+
+
+@pytest.mark.slow
+def test_a_board_writes_by_itself(stepgen, here) -> None:
+    """As many characters as the host would choose one by one, in two runs."""
+    golden = stepgen(f"talk --machine golden --tokens {ON_BOARD} --json").json
+    half = -(-ON_BOARD // 2)
+    made = stepgen(f"talk --per-run {half} --tokens {ON_BOARD} --json").json
+    assert made["text"] == golden["text"]
+    assert len(made["cycles"]) == 2
+    assert made["cycles"] == made["predicted"]
 
 
 @pytest.mark.slow
@@ -102,6 +123,11 @@ def test_the_verilog_writes_and_a_difference_ends_the_text(stepgen, here, monkey
             "--timeline can't be given with --machine golden, which has no cycles",
         ),
         ("--top-k 0", "--top-k"),
+        ("--per-run 4", "--per-run can't be given with --machine golden, which has no circuit"),
+        (
+            "--machine board --per-run 4 --temperature 0.5",
+            "--per-run 4 writes the likeliest characters: leave --temperature out",
+        ),
         ("--top-k 5", "--top-k is for drawing: give a --temperature above 0"),
     ],
 )
