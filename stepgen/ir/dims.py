@@ -13,7 +13,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from math import prod
-from typing import Literal
+from typing import ClassVar, Literal
 
 from stepgen.ir.arguments import checked, take
 from stepgen.ir.errors import StepError
@@ -37,6 +37,8 @@ class Dim:
     bound : int or None
         Upper bound; None if the types give none.
     """
+
+    EXAMPLE: ClassVar[str] = "sg.static(4)"
 
     expr: Expr
     kind: Kind

@@ -14,7 +14,7 @@ from functools import cache, cached_property, total_ordering
 from math import ceil, gcd, lcm
 from numbers import Rational
 from operator import itemgetter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from stepgen.ir.expr_text import for_sympy, natural, order, text
 from stepgen.ir.expr_value import value
@@ -83,6 +83,8 @@ class Expr:
     terms : dict of tuple to int or Fraction
         The coefficient of each product of factors.
     """
+
+    EXAMPLE: ClassVar[str] = "sg.static(4).expr"
 
     def __init__(self, terms: dict[Monomial, Number]) -> None:
         self.terms = terms

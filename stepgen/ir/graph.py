@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import Any
 
 from stepgen.ir import operator
@@ -19,6 +19,14 @@ from stepgen.ir.signature_checks import check_order, conform
 from stepgen.ir.stream import Node, Out, Routing, Stream, StreamType, make_stream
 from stepgen.ir.tensor import Tensor
 from stepgen.ir.where import user_line
+
+_OUT: dict[str, Any] = {
+    "shape": tuple[Dim, ...],
+    "dtype": DataType,
+    "totals": Mapping[int, Expr],
+    "volume": Expr | None,
+}
+"""What a type rule has to give of each output."""
 
 
 class Graph:
@@ -274,8 +282,13 @@ class Graph:
             name = self._claim(op, name, line)
         outs = operator.operators()[op].infer(call)
         for out in take(outs, Sequence[Out], op, "what its type rule infer returns", line):
-            take(out.shape, tuple[Dim, ...], op, "the shape of an Out of its type rule infer", line)
-            take(out.dtype, DataType, op, "the dtype of an Out of its type rule infer", line)
+            for part, hint in _OUT.items():
+                what = f"the {part} of an Out of its type rule infer"
+                take(getattr(out, part), hint, op, what, line)
+            if not out.shape:
+                call.fail(
+                    "its type rule infer returns an Out without dims: a stream has at least one"
+                )
         check_order(call)
         node = Node(
             self, op, self._number(op) if name is None else name, call.inputs, call.attrs, line

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -89,6 +89,8 @@ class Out:
     routing : Routing, optional
         Counts known of selectors.
     """
+
+    EXAMPLE: ClassVar[str] = "Out(x.shape, x.dtype)"
 
     shape: tuple[Dim, ...]
     dtype: DataType

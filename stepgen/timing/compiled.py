@@ -143,9 +143,48 @@ def compile_all(names: Iterable[str]) -> None:
 def _compile_step(function: Function) -> Any:
     numba, word, words = _types()
     try:
-        return _c_function(function, word(words, word, word))
+        return _c_function(function, word(words, word, word), pipeline_class=_of_integers())
     except numba.core.errors.TypingError as error:
         raise _refused(function, str(error)) from None
+
+
+@cache
+def _of_integers() -> Any:
+    """A compiler that refuses floats.
+
+    Compiled code would cut what a step returns or stores, and the interpreter would not.
+    """
+    from numba.core import compiler, compiler_machinery, errors, typed_passes, types
+
+    @compiler_machinery.register_pass(  # type: ignore[no-untyped-call]
+        mutates_CFG=False, analysis_only=True
+    )
+    class Integers(compiler_machinery.AnalysisPass):
+        _name = "integers"
+
+        def __init__(self) -> None:
+            super().__init__()  # type: ignore[no-untyped-call]
+
+        def run_pass(self, state: Any) -> bool:
+            for line in (line for block in state.func_ir.blocks.values() for line in block.body):
+                kind = state.typemap.get(getattr(getattr(line, "target", None), "name", ""))
+                if isinstance(kind, types.Float | types.Complex):
+                    raise errors.TypingError(
+                        f"it must compute with integers, not with {kind}; a // b is the quotient "
+                        "of integers",
+                        line.loc,
+                    )
+            return False
+
+    class Compiler(compiler.CompilerBase):
+        def define_pipelines(self) -> list[Any]:
+            default: Any = compiler.DefaultPassBuilder
+            passes = default.define_nopython_pipeline(self.state)
+            passes.add_pass_after(Integers, typed_passes.NopythonTypeInference)
+            passes.finalize()
+            return [passes]
+
+    return Compiler
 
 
 def _compile_engine(run: Function) -> Any:
@@ -162,15 +201,15 @@ def _types() -> tuple[ModuleType, Any, Any]:
     return numba, numba.types.int64, numba.types.CPointer(numba.types.int64)
 
 
-def _c_function(function: Function, signature: Any) -> Any:
+def _c_function(function: Function, signature: Any, **options: Any) -> Any:
     """A function compiled to one that is called by its address."""
     numba = _numba()
     try:
-        compiled = numba.cfunc(signature, cache=True)(function)
+        compiled = numba.cfunc(signature, cache=True, **options)(function)
         _note(function)
     except (ModuleNotFoundError, OSError):
         # The cache goes by the name of the module, and a user's file has several; or it is full.
-        compiled = numba.cfunc(signature)(function)
+        compiled = numba.cfunc(signature, **options)(function)
     return compiled
 
 

@@ -118,9 +118,15 @@ def drive(layout: Layout, *, limit: int = MAX_CYCLES, arena: int = 0) -> Driven:
 
 
 def _failed(layout: Layout, M: Cycles) -> StepError:
-    """The error of a step function that has returned 0."""
+    """The error of a step function that has returned no later cycle, and no other wait."""
     actor = next(actor for actor in layout.actors if actor.address == M[k.FAULT])
+    cycle, then = int(M[k.CYCLE]), int(M[k.REASON])
+    said = (
+        f"asks in cycle {cycle} for cycle {then}, which is not later"
+        if then
+        else f"divides by zero in cycle {cycle}, or returns 0"
+    )
     return StepError(
-        f"{layout.title}: the step of the actor {actor.name} of {actor.unit} divides by zero in "
-        f"cycle {M[k.CYCLE]}, or returns 0: it must return a wait, or acted(M, t)"
+        f"{layout.title}: the step of the actor {actor.name} of {actor.unit} {said}: it must "
+        f"return a wait, or acted(M, t)"
     )

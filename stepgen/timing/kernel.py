@@ -7,7 +7,7 @@ into `M`.
 A step performs at most one action and returns
 
 - `acted` when it did (it is stepped again in the next cycle),
-- a later cycle when what it waits for has a known time, or
+- a later cycle than `t` when what it waits for has a known time, or
 - ``-(address of a channel)`` when it waits for an event on that channel, or
 - `ANY` when it waits for an event on any of its channels, or `NEVER`.
 
@@ -23,7 +23,8 @@ from collections.abc import Callable, Sequence
 from types import FunctionType
 from typing import Any, Protocol, cast
 
-from ..ir.class_checks import check_signature
+from ..ir.arguments import shown
+from ..ir.class_checks import check_signature, place
 from ..ir.errors import StepError
 from ..ir.helper import helper as helper
 from ..ir.where import user_line
@@ -365,11 +366,23 @@ def call(step: Any, M: Memory, a: int, t: int) -> int:
     """Call a step function; returns 0 if it divides by zero.
 
     Compiled code has its address, see `stepgen.timing.compiled`.
+
+    Raises
+    ------
+    StepError
+        If it returns anything but an integer, which the compiler refuses.
     """
     try:
-        return step(M, a, t)  # type: ignore[no-any-return]
+        then = step(M, a, t)
     except ZeroDivisionError:
         return 0
+    if type(then) is not int:
+        code = step.__code__
+        raise StepError(
+            f"the step function {step.__name__} at {place(code)} returned {shown(then)} in cycle "
+            f"{t}: it must return an integer: a wait, or acted(M, t)"
+        )
+    return then
 
 
 @helper
@@ -429,12 +442,12 @@ def run(steps: Sequence[Any], M: Memory, limit: int, most: int) -> int:
                 M[a + STATE] = now
                 M[M[TRACE]] = (t << KEY_BITS) | (M[a + ACTOR_ID] << 2) | now
                 M[TRACE] += 1
-            if then > 0:
+            if then > t:
                 schedule(M, a, then)
             elif then < 0:
                 M[a + ASLEEP_ON] = then
             else:
-                M[FAULT] = a
+                M[FAULT], M[REASON] = a, then
                 return back(M, FAILED, t)
             a = follower
         t += 1

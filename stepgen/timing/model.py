@@ -18,6 +18,7 @@ from ..ir.sdram_timing import SdramTiming
 from ..ir.stalls import Stalls
 from ..ir.wire import Beats
 from . import kernel as k
+from . import own_steps
 from .activity import Activity, Cycles, Trace, split
 from .deadlock import advised, explain
 from .design_layout import DesignLayout
@@ -221,13 +222,15 @@ def _run(layout: DesignLayout, limit: int) -> Prediction:
     Deadlock, Fault, StepError
     """
     ran = drive(layout, limit=limit)
+    prediction = _prediction(layout, ran)
+    own_steps.check(layout, ran.M, prediction)
     if ran.M[k.FAULT]:
         raise _fault(layout, ran)
     if ran.stuck:
         deadlock = explain(layout, ran.M, ran.cycles)
         deadlock.stopped = partial(_prediction, layout, ran)
         raise deadlock
-    return _prediction(layout, ran)
+    return prediction
 
 
 def _fault(layout: DesignLayout, ran: Driven) -> Fault:

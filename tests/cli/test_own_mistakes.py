@@ -17,6 +17,8 @@ FILES = dict(found for page in PAGES for found in SAVED.findall((DOCS / page).re
 
 ADD = ', {"count": count}, name)'
 OUT = "[Out((*x.shape, sg.static(count)), x.dtype, {**totals, 0: totals[1] * count})]"
+LOOK = "    if wait != READY:\n        return wait\n"
+PUSH = "    push(M, M[a + P.y], t, 0)\n"
 ACTOR = "packed(P, x=x, y=y), reads=[x], writes=[y]"
 SECOND = "class LeakyRelu(Unary):\n    def compute(self, at, x):\n        return x\n\n\ndef layer("
 PARAMETERS = (
@@ -47,6 +49,12 @@ MISTAKES = {
         (f"return {OUT}", "pass", "repeat at repeat.py:63: what its type rule infer returns must"),
         (OUT, OUT[1:-1], "repeat at repeat.py:63: what its type rule infer returns must be a sequ"),
         (OUT, "[Out((2, 3), x.dtype)]", "repeat at .*:63: the shape of an Out .* must be a seque"),
+        (
+            OUT,
+            OUT.replace("totals[1]", "7"),
+            r"the totals of an Out .* as sg.static\(4\).expr",
+        ),
+        (OUT, "[Out((), x.dtype)]", "repeat at .*:63: its type rule infer .* an Out without dims"),
         (OUT, "[Out(x.shape, 'int8')]", "repeat at .*:63: the dtype of an Out .* must be a data"),
         ("infer(self, call)", "infer(self)", r"Repeat.infer at .*:19 must take \(self, call\), no"),
         ("run(self, use)", "run(self)", r"Repeat.run at repeat.py:24 must take \(self, use\), no"),
@@ -103,6 +111,17 @@ MISTAKES = {
         ('main: ClassVar = "rectify"', 'main: ClassVar = "rec"', "main of Rectifier names rec"),
         ("@step\n", "", "flow at relu.py"),
         ("return acted(M, t)", "return", "flow at relu.py:63: it must return on every path"),
+        (
+            "acted(M, t)",
+            "t + 3 / 2",
+            "flow at relu.py:63: it must compute with integers",
+        ),
+        (LOOK, "", r"rectify of map_0 takes beat 0 of x in cycle 0, when it is not there: .*ready"),
+        (
+            LOOK,
+            LOOK + PUSH,
+            r"sends beat 3 into map_0 in cycle 3, where the 2 slots are taken: ",
+        ),
         ("M[a + P.x], t))", "M[a + P.z], t))", "flow at relu.py:62: Unknown attribute 'z'"),
         ("def flow(M, a, t)", "def flow(M, a)", r"flow must take \(M, a, t\), not \(M, a\)"),
         ("np.maximum(x, 0)", "np.maximun(x, 0)", "Relu.compute at relu.py:21"),

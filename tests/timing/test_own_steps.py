@@ -5,12 +5,14 @@ from __future__ import annotations
 import subprocess
 import sys
 from pathlib import Path
+from types import FunctionType
 
 import pytest
 
 from stepgen.ir.errors import StepError
+from stepgen.timing import compiled
 from stepgen.timing.drive import drive
-from stepgen.timing.kernel import READY, Memory, acted, step
+from stepgen.timing.kernel import NEVER, READY, Memory, acted, step
 from stepgen.timing.layout import Layout
 from stepgen.timing.stepping import Engine, using
 
@@ -61,4 +63,44 @@ def test_a_step_that_fails_is_named(function: object, cycle: int, engine: Engine
     layout.actor("u", "divide", function, [], reads=[], writes=[], finishes=True)  # type: ignore[arg-type]
     message = f"program tried: the step of the actor divide of u divides by zero in cycle {cycle},"
     with using(engine), pytest.raises(StepError, match=message):
+        drive(layout)
+
+
+@step
+def is_late(M: Memory, a: int, t: int) -> int:
+    return acted(M, t) if t < 5 else t - 2
+
+
+@pytest.mark.parametrize("engine", ["interpreted", "compiled"])
+def test_a_wait_for_a_cycle_that_is_over_is_named(engine: Engine) -> None:
+    layout = Layout("program tried")
+    layout.actor("u", "late", is_late, [], reads=[], writes=[], finishes=True)
+    message = "the actor late of u asks in cycle 5 for cycle 3, which is not later: it must return"
+    with using(engine), pytest.raises(StepError, match=message):
+        drive(layout)
+
+
+def half_later(M: Memory, a: int, t: int) -> int:
+    return t + 3 / 2  # type: ignore[return-value]
+
+
+def half_stored(M: Memory, a: int, t: int) -> int:
+    M[a] = t / 2  # type: ignore[assignment]
+    return NEVER
+
+
+@pytest.mark.parametrize("function", [half_later, half_stored])
+def test_a_step_computes_with_integers(function: FunctionType) -> None:
+    """Compiled code would cut what the interpreter would not."""
+    line = function.__code__.co_firstlineno + 1
+    message = f"{function.__name__} at test_own_steps.py:{line}: it must compute with integers, not"
+    with pytest.raises(StepError, match=message):
+        step(function)
+
+
+def test_interpreted_a_step_returns_an_integer(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(compiled, "turned_off", lambda: True)
+    layout = Layout("program tried")
+    layout.actor("u", "half", step(half_later), [], reads=[], writes=[], finishes=True)
+    with pytest.raises(StepError, match=r"half_later at .* returned 1\.5 in cycle 0: it must ret"):
         drive(layout)
