@@ -16,6 +16,7 @@ import numpy as np
 
 from ..functions.addressing import RANGE
 from ..functions.bases import SCALAR
+from ..ir.dtypes import Selector
 from ..ir.errors import StepError
 from ..ir.feedback import Feedback
 from ..ir.fn import fn
@@ -37,12 +38,12 @@ if TYPE_CHECKING:
 IDS: Final = "ids"
 """The input that is written; as a stream it has 0 where an id is not given."""
 
-RANGE_OF_TOKENS, LARGEST = "tokens", "largest"
+RANGE_OF_TOKENS, LARGEST, GOES_ON = "tokens", "largest", "goes_on"
 """Streams of a run: the positions of its tokens as a range; the largest id that may be written for
-each token, which is 0 where it is given."""
+each token, which is 0 where it is given; and whether another token follows each."""
 
-WRITTEN, LAST = "written", "last_written"
-"""Outputs of a run: what follows each of its tokens but the last one, and what follows that one."""
+WRITTEN: Final = "written"
+"""The output of a run: the id that follows each of its tokens."""
 
 
 def check(model: Model) -> None:
@@ -94,35 +95,32 @@ class Tokens:
         The range of their positions.
     ids : Stream
         Their ids.
-    is_last : Stream
-        Selectors: consumer 0 for the last token, consumer 1 for the others.
+    goes_on : Stream
+        Selectors over one consumer, the next token: none for the last token.
     back : Feedback
         The ids that were written.
     """
 
     tokens: Stream
     ids: Stream
-    is_last: Stream
+    goes_on: Stream
     back: Feedback
 
     @classmethod
     def begun(cls, lowering: Lowering, sizes: Caches) -> Tokens:
         """Declare the inputs of a program that writes, and its loop."""
         graph = lowering.graph
-        lowering.names |= {IDS, RANGE_OF_TOKENS, LARGEST, WRITTEN, LAST}
+        lowering.names |= {IDS, RANGE_OF_TOKENS, LARGEST, GOES_ON, WRITTEN}
         tokens = graph.input(RANGE_OF_TOKENS, RANGE, (1,))
-        first, last = (
-            tokens.flat_map(function(sizes.rows, one_by_one=True), rank=1)
-            for function in (fn.span_first, fn.span_last)
-        )
-        is_last = last.flatten(0, 1)
+        first = tokens.flat_map(fn.span_first(sizes.rows, one_by_one=True), rank=1)
         # The first token has none before it: any number will do, since its id is given.
         start = tokens.map(fn.span_end())
-        back = graph.feedback(SCALAR, (is_last.count(1),), lowering.name(f"{WRITTEN}_back"))
+        goes_on = graph.input(GOES_ON, Selector(1), first.shape[1:])
+        back = graph.feedback(SCALAR, (goes_on.count(0),), lowering.name(f"{WRITTEN}_back"))
         before = reassemble([start, back], first, rank=0).flatten(0, 1).flatten(0, 1)
         given, largest = (graph.input(name, SCALAR, before.shape) for name in (IDS, LARGEST))
         ids = given.map(fn.maximum(), before.map(fn.minimum(), largest))
-        return cls(tokens, ids, is_last, back)
+        return cls(tokens, ids, goes_on, back)
 
     def values(self, model: Model) -> dict[str, Rows]:
         """The inputs of the model."""
@@ -139,10 +137,10 @@ class Tokens:
             nothing = NO_INTEGER * 2 if value.element.startswith("int") else NOTHING
             count = self.ids.map(fn.scale(0)).map(fn.offset(choices(model)))
             scores = scores.map(fn.mask_cols(nothing), count)
-        last, others = partition(scores.map(fn.argmax()), self.is_last, rank=0)
-        self.back.connect(others)
-        lowering.graph.output(others, WRITTEN)
-        lowering.graph.output(last, LAST)
+        (following,) = partition(scores.map(fn.argmax()), self.goes_on, rank=0)
+        self.back.connect(following)
+        # As numbers: addresses that leave would take 32 bits on all wires.
+        lowering.graph.output(scores.map(fn.argmax("int32")), WRITTEN)
 
 
 def fed(model: Model, sizes: Caches, given: Array, more: int, filled: int) -> dict[str, Array]:
@@ -180,11 +178,11 @@ def fed(model: Model, sizes: Caches, given: Array, more: int, filled: int) -> di
         RANGE_OF_TOKENS: np.array([[[filled, count]]]),
         IDS: padded.reshape(count, 1, 1),
         LARGEST: largest.reshape(count, 1, 1),
+        GOES_ON: np.arange(count)[:, None] < count - 1,
         **{name: np.concatenate([one[name] for one in places]) for name in places[0]},
     }
 
 
 def written(nested: Callable[[str], Any]) -> Array:
     """What follows each token of a run, of what it gives by stream, as nested lists of tiles."""
-    parts = [np.array(nested(name), np.int64).reshape(-1) for name in (WRITTEN, LAST)]
-    return np.concatenate(parts)
+    return np.array(nested(WRITTEN), np.int64).reshape(-1)
