@@ -36,6 +36,7 @@ NAMES = (
     "talking",
     "talking_loss",
     "talking_board",
+    "lanes",
     "report_pages",
     "looking",
     "earlier",

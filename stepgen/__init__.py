@@ -19,6 +19,7 @@ if _typing.TYPE_CHECKING:
     from stepgen import frontend as frontend
     from stepgen.board.device import Device as Device
     from stepgen.cli.config import config as config
+    from stepgen.commands.lanes import choose_lanes as choose_lanes
     from stepgen.commands.run import run as run
     from stepgen.commands.scenarios import time_scenarios as time_scenarios
     from stepgen.commands.simulate import simulate as simulate
@@ -140,6 +141,7 @@ if not _typing.TYPE_CHECKING:
         "stepgen.ir.text": "load save",
         "stepgen.board.device": "Device",
         "stepgen.cli.config": "config",
+        "stepgen.commands.lanes": "choose_lanes",
         "stepgen.commands.run": "run",
         "stepgen.commands.scenarios": "time_scenarios",
         "stepgen.commands.simulate": "simulate",

@@ -26,6 +26,7 @@ from stepgen.cli import (
     figure,
     fuzz,
     import_,
+    lanes,
     machine,
     metrics,
     quantize,
@@ -51,7 +52,7 @@ GOOD, FAILED, BAD_INPUT = 0, 1, 2
 """Exit codes: success; mismatch in the hardware; bad input."""
 
 _COMMANDS = (
-    *(show, metrics, run, time, report, compare, verilog, test, synth, build, deploy, board),
+    *(show, metrics, run, time, lanes, report, compare, verilog, test, synth, build, deploy, board),
     *(simulate, machine, figure, import_, quantize, talk, fuzz, doctor, demo),
 )
 

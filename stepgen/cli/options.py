@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from stepgen.cli.groups import argument, option
-from stepgen.cli.lanes import LANES_OPTION
+from stepgen.cli.lanes_option import LANES_OPTION
 from stepgen.cli.outputs import INPUT, NAME, Output
 from stepgen.commands.options import Circuit, Limit, Timing
 from stepgen.hw.design.counting import CHANNELS, COUNTING, NONE

@@ -10,7 +10,7 @@ import click
 from stepgen.cli import models, prompts
 from stepgen.cli.config import show_json
 from stepgen.cli.groups import grouped
-from stepgen.cli.lanes import LANES_OPTION
+from stepgen.cli.lanes_option import LANES_OPTION
 from stepgen.cli.options import ProgramOptions, json_option
 from stepgen.cli.outputs import INPUT, Output
 from stepgen.ir.errors import StepError

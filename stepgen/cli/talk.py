@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from stepgen.cli.groups import grouped
-from stepgen.cli.lanes import LANES_OPTION
+from stepgen.cli.lanes_option import LANES_OPTION
 from stepgen.cli.options import json_option
 from stepgen.cli.outputs import NAME, Output
 

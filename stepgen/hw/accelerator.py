@@ -24,7 +24,8 @@ __all__ = ["Accelerator", "face_name"]
 
 CYCLE_BITS = 48
 DETAIL_BITS = 8 * WORD
-EPILOGUE, RESTOP = "epilogue", "restop"
+EPILOGUE, FIFO, RESTOP = "epilogue", "fifo", "restop"
+"""Kinds of the circuits between units."""
 NEIGHBOURS = 4
 """Units or FIFOs that share a reset."""
 
@@ -98,11 +99,6 @@ class Accelerator(wiring.Component):
             }
         )
 
-    def _identity(self, core):
-        """All that the circuit of a unit depends on."""
-        forms = {port: _form(channel) for port, channel in core.channels.items()}
-        return [core.identity(), forms, core.design.lanes, asdict(self.design.bus)]
-
     def elaborate(self, platform):
         m = Module()
         active = Signal()  # running and not stopping
@@ -110,7 +106,9 @@ class Accelerator(wiring.Component):
         reset = resets(m, platform, clear[0], sharing=NEIGHBOURS)
         fifos = {channel.name: Fifo(channel) for channel in self.design.channels}
         for name, fifo in fifos.items():
-            m.submodules[f"fifo_{name}"] = self.part(fifo, "fifo", _form(fifo.channel), next(reset))
+            m.submodules[f"fifo_{name}"] = self.part(
+                fifo, FIFO, channel_identity(fifo.channel), next(reset)
+            )
         every = [*fifos.values()]
         counts = [every[number] for number in counted(self.design)]
         m.d.comb += [
@@ -132,7 +130,7 @@ class Accelerator(wiring.Component):
             for port, name in unit.outputs.items():
                 self._add_path(m, unit, port, core, fifos[name])
             m.submodules[verilog_name(unit.name)] = self.part(
-                core, unit.kind, self._identity(core), next(reset)
+                core, unit.kind, unit_identity(core), next(reset)
             )
             for name, (_, value) in core.constants().items():
                 m.d.comb += getattr(core, name).eq(value)
@@ -180,19 +178,7 @@ class Accelerator(wiring.Component):
 
     def _add_path(self, m, unit, port, core, fifo):
         """Put what there is behind an output between it and the FIFO."""
-        before, after = core.channels[port], fifo.channel
-        path = []
-        if unit.epilogue is not None and unit.epilogue.port == port:
-            params, lanes = unit.epilogue.params, unit.epilogue.params.beat_lanes(core.design.lanes)
-            between = replace(after, rank=before.rank)
-            part = EpilogueCore(params.pipeline, before, between, lanes)
-            identity = [asdict(params), _form(before), _form(between), lanes]
-            path.append((epilogue_name(unit), part, EPILOGUE, identity))
-        if restops := [restop for restop in unit.restops if restop.port == port]:
-            between, levels = replace(after, rank=before.rank), levels_of(restops)
-            part = RestopCore(levels, between, after)
-            identity = [asdict(levels), _form(between), _form(after)]
-            path.append((restop_name(unit, port), part, RESTOP, identity))
+        before, path = core.channels[port], parts_behind(core, port, fifo.channel)
         if not path:
             return
         leaves = signature(before).create(path=(f"{unit.name}_{port}",))
@@ -224,6 +210,43 @@ def face_name(unit: Unit) -> str:
     return "mem" if isinstance(unit.params, Axi) else verilog_name(unit.name)
 
 
-def _form(channel: Channel):
+def unit_identity(core):
+    """All that the circuit of a unit depends on."""
+    forms = {port: channel_identity(channel) for port, channel in core.channels.items()}
+    return [core.identity(), forms, core.design.lanes, asdict(core.design.bus)]
+
+
+def channel_identity(channel: Channel):
     """All that the circuit of a FIFO depends on."""
     return {**asdict(channel), "name": None}
+
+
+def parts_behind(core, port, after):
+    """What there is between an output of a unit and the FIFO behind it.
+
+    Parameters
+    ----------
+    core : UnitCore
+    port : str
+    after : Channel
+        The FIFO's.
+
+    Returns
+    -------
+    list of tuple
+        Of each part in order: the name of its instance, the part, its kind, and all that its
+        circuit depends on.
+    """
+    unit, before, path = core.unit, core.channels[port], []
+    if unit.epilogue is not None and unit.epilogue.port == port:
+        params, lanes = unit.epilogue.params, unit.epilogue.params.beat_lanes(core.design.lanes)
+        between = replace(after, rank=before.rank)
+        part = EpilogueCore(params.pipeline, before, between, lanes)
+        forms = [channel_identity(before), channel_identity(between)]
+        path.append((epilogue_name(unit), part, EPILOGUE, [asdict(params), *forms, lanes]))
+    if restops := [restop for restop in unit.restops if restop.port == port]:
+        between, levels = replace(after, rank=before.rank), levels_of(restops)
+        part = RestopCore(levels, between, after)
+        forms = [channel_identity(between), channel_identity(after)]
+        path.append((restop_name(unit, port), part, RESTOP, [asdict(levels), *forms]))
+    return path

@@ -16,7 +16,7 @@ from ..ir.errors import StepError
 from . import private
 from .primitives import Device
 
-__all__ = ["Kept", "Library", "inline"]
+__all__ = ["Kept", "Library", "inline", "module_key"]
 
 _PLACE = re.compile(r"\\%(\d+)%")
 """Where the name of a module goes in a text that is kept: its own is the first."""
@@ -25,6 +25,11 @@ _PLACE = re.compile(r"\\%(\d+)%")
 def inline(part: wiring.Component, kind: str, identity: object, reset=None):
     """The part itself, elaborated in place, instead of an instance of a shared module."""
     return part if reset is None else ResetInserter(reset)(part)
+
+
+def module_key(kind: str, identity: object) -> str:
+    """What names the circuit of a part in a library: its kind, and all that it depends on."""
+    return f"{kind} {json.dumps(identity, sort_keys=True)}"
 
 
 def _files(error: Exception) -> set[str]:
@@ -154,6 +159,15 @@ class Library:
         self._lasting.add(key)
         return True
 
+    def module(self, part: wiring.Component, key: str) -> tuple[str, set[str]]:
+        """The module of a part and its ports; it is made if it is the first with this key."""
+        private.reused(part)  # only the first one is elaborated
+        self._inside[-1][key] = None
+        if key not in self._modules and not (_of_stepgen(part) and self._found(key)):
+            self._elaborate(part, key)
+        name, _, present = self._modules[key]
+        return name, present
+
     def instance(self, part: wiring.Component, kind: str, identity: object, reset=None) -> Instance:
         """An instance of the circuit of `part`, connected to its ports.
 
@@ -168,15 +182,10 @@ class Library:
         reset : Value, optional
             Of the instance; by default the global one.
         """
-        key = f"{kind} {json.dumps(identity, sort_keys=True)}"
         ports = {}
         for path, member, value in part.signature.flatten(part):
             direction = "i" if member.flow == wiring.In else "o"
             ports[f"{direction}_{'__'.join(map(str, path))}"] = value
-        private.reused(part)  # only the first one is elaborated
-        self._inside[-1][key] = None
-        if key not in self._modules and not (_of_stepgen(part) and self._found(key)):
-            self._elaborate(part, key)
-        name, _, present = self._modules[key]
+        name, present = self.module(part, module_key(kind, identity))
         ports |= {"i_clk": ClockSignal(), "i_rst": ResetSignal() if reset is None else reset}
         return Instance(name, **{p: value for p, value in ports.items() if p[2:] in present})

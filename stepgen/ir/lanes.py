@@ -102,7 +102,7 @@ def lanes_by_node(graph: Graph, lanes: Lanes) -> dict[str, int]:
 def _named(graph: Graph, lanes: Mapping[str, int]) -> dict[str, int]:
     """Lanes of the nodes that are named."""
     found: dict[str, int] = {}
-    names = {node: (node.name, _function(node)) for node in graph.nodes}
+    names = {node: (node.name, function_of(node)) for node in graph.nodes}
     for pattern, count in lanes.items():
         if pattern == OTHERS:
             continue
@@ -123,7 +123,7 @@ def _named(graph: Graph, lanes: Mapping[str, int]) -> dict[str, int]:
     return found
 
 
-def _function(node: Node) -> str:
+def function_of(node: Node) -> str:
     """Name of a node's function, or nothing."""
     function = node.attrs.get("fn")
     return "" if function is None else str(function.name)

@@ -6,13 +6,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from ..hw import private
-from ..hw.accelerator import Accelerator
+from ..hw.accelerator import FIFO, Accelerator
 from ..hw.design.table import Design
 from ..hw.fifo import Fifo
 from ..hw.primitives import Device
-
-FIFO = "fifo"
-"""Kind of a channel's circuit."""
 
 _TOP = "top"
 

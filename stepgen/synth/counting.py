@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import count
@@ -17,15 +17,25 @@ from typing import Any
 
 from ..emit.modules import kept_modules
 from ..hw import private
-from ..hw.accelerator import EPILOGUE, RESTOP, epilogue_name, restop_name
-from ..hw.design.table import Design, Unit
-from ..hw.library import Kept, Library
+from ..hw.accelerator import (
+    EPILOGUE,
+    FIFO,
+    RESTOP,
+    channel_identity,
+    epilogue_name,
+    parts_behind,
+    restop_name,
+    unit_identity,
+)
+from ..hw.design.table import Channel, Design, Unit
+from ..hw.fifo import Fifo
+from ..hw.library import Kept, Library, module_key
 from ..hw.names import verilog_name
 from ..hw.primitives import Device
 from ..hw.system import System
+from ..hw.unit import core_of
 from ..tools.cache import digest
 from ..tools.waiting import Progress, quiet
-from .circuits import FIFO
 from .contents import BLOCKS, FOREIGN, Counted, contents
 
 STEP = "estimating resources"
@@ -65,18 +75,7 @@ def counted(
     progress : Progress
     """
     made = _Texts.of(design, family, progress)
-    todo = [made.alone(name) for name in (*made.wholes, _TOP)]
-    found = {one.key: kept.get(one.key) for one in todo} if kept else {}
-    missing = {one.key: one for one in todo if found.get(one.key) is None}
-    size, done = sum(one.size for one in missing.values()), 0
-    for batch in _batches(missing.values()):
-        progress(STEP, ELABORATED + (1 - ELABORATED) * done / size)
-        done += sum(one.size for one in batch)
-        for key, counts in _run(batch).items():
-            found[key] = counts
-            if kept:
-                kept.put(key, counts)
-    inside = {one.name: Counter(found[one.key]) for one in todo}
+    inside = _inside([made.alone(name) for name in (*made.wholes, _TOP)], kept, progress)
 
     def of(instance: str) -> Counter[str]:
         return inside.get(made.instances.get(instance, ""), Counter())
@@ -86,6 +85,71 @@ def counted(
         {channel.name: of(f"fifo_{channel.name}") for channel in design.channels},
         inside[_TOP],
     )
+
+
+class Parts:
+    """Counts what is in units and FIFOs of many designs, in each circuit once.
+
+    Parameters
+    ----------
+    family : str
+        Of the FPGA, whose hard blocks are instantiated.
+    kept : Kept, optional
+        What was found in modules of earlier designs.
+    """
+
+    def __init__(self, family: str, kept: Kept | None = None):
+        self._library = Library(_PREFIX, Device(family), kept_modules())
+        self._kept = kept
+        self._kinds = {FIFO, EPILOGUE, RESTOP}
+        self._inside: dict[str, Counter[str]] = {}
+        self._rows: dict[str, list[str]] = {}
+
+    def of(self, design: Design) -> list[Counter[str]]:
+        """What is in each unit of a design, and in the FIFO of each channel."""
+        self._kinds |= {unit.kind for unit in design.units}
+        made: dict[str, str] = {}
+        parts = [self._unit(unit, design, made) for unit in design.units]
+        parts += [[self._channel(channel, made)] for channel in design.channels]
+        if made:
+            texts = self._library.texts
+            wholes = _marked(texts, self._kinds)
+            todo = {key: _alone(name, texts) for key, name in made.items() if name in wholes}
+            found = _inside([*todo.values()], self._kept, quiet)
+            self._inside |= {key: found[one.name] for key, one in todo.items()}
+        return [sum((self._inside[key] for key in keys), Counter()) for keys in parts]
+
+    def _unit(self, unit: Unit, design: Design, made: dict[str, str]) -> list[str]:
+        """Keys of the circuits of a unit; those of which nothing is known are made."""
+        seen = design.seen_by(unit)
+        # What the circuit depends on is in its row, and in the channels as it sees them; behind it
+        # are the channels themselves.
+        row: list[Any] = [unit.params, unit.epilogue, unit.restops, seen.lanes, design.bus]
+        for port, name in (*unit.inputs.items(), *unit.outputs.items()):
+            row += [port, *(channel_identity(one.channel[name]) for one in (seen, design))]
+        known = repr(row)
+        if known not in self._rows:
+            core = core_of(unit, seen)
+            core.part = self._library.instance
+            keys = [self._key(core, unit.kind, unit_identity(core), made)]
+            for port, name in unit.outputs.items():
+                behind = parts_behind(core, port, design.channel[name])
+                keys += [self._key(part, kind, of, made) for _, part, kind, of in behind]
+            self._rows[known] = keys
+        return self._rows[known]
+
+    def _channel(self, channel: Channel, made: dict[str, str]) -> str:
+        identity = channel_identity(channel)
+        key = str(module_key(FIFO, identity))
+        return key if key in self._inside else self._key(Fifo(channel), FIFO, identity, made)
+
+    def _key(self, part: Any, kind: str, identity: object, made: dict[str, str]) -> str:
+        key = str(module_key(kind, identity))
+        if key in self._inside:
+            private.reused(part)
+        else:
+            made[key], _ = self._library.module(part, key)
+        return key
 
 
 def _names(unit: Unit) -> list[str]:
@@ -155,12 +219,7 @@ class _Texts:
 
         top = private.module(System(design, part=part), _TOP, device)
         texts = library.texts
-        wholes = [
-            name for name in texts if name.removeprefix(f"{_PREFIX}_").rpartition("_")[0] in kinds
-        ]
-        for name in wholes:  # and what each alone has
-            head = f"\nmodule \\{name}"
-            texts[name] = texts[name].replace(head, f"\n{_WHOLE}{head[1:]}")
+        wholes = _marked(texts, kinds)
         # Amaranth adds a number to the name of an instance that is also that of a signal.
         cells = _CELL.findall(top.partition(_CORE)[2])
         instances = {_NUMBER.sub("", instance): name for name, instance in cells}
@@ -168,18 +227,51 @@ class _Texts:
 
     def alone(self, name: str) -> _Alone:
         """A module with all within it; of the top without the wholes, of which it has the ports."""
-        within: dict[str, str] = {}
-        todo = [name]
-        while todo:
-            one = todo.pop()
-            if one in within or one not in self.texts:
-                continue
-            if name == _TOP and one in self.wholes:
-                within[one] = _black_box(one, self.texts[one])
-            else:
-                within[one] = self.texts[one]
-                todo += [module for module, _ in _CELL.findall(within[one])]
-        return _Alone(name, within)
+        return _alone(name, self.texts, self.wholes if name == _TOP else ())
+
+
+def _marked(texts: dict[str, str], kinds: Collection[str]) -> list[str]:
+    """The modules of these kinds, which Yosys is now to keep whole, with what each alone has."""
+    wholes = [
+        name for name in texts if name.removeprefix(f"{_PREFIX}_").rpartition("_")[0] in kinds
+    ]
+    for name in wholes:
+        head = f"\nmodule \\{name}"
+        texts[name] = texts[name].replace(head, f"\n{_WHOLE}{head[1:]}")
+    return wholes
+
+
+def _alone(name: str, texts: Mapping[str, str], shut: Collection[str] = ()) -> _Alone:
+    """A module with all within it; of those that are shut with their ports only."""
+    within: dict[str, str] = {}
+    todo = [name]
+    while todo:
+        one = todo.pop()
+        if one in within or one not in texts:
+            continue
+        if one in shut:
+            within[one] = _black_box(one, texts[one])
+        else:
+            within[one] = texts[one]
+            todo += [module for module, _ in _CELL.findall(within[one])]
+    return _Alone(name, within)
+
+
+def _inside(
+    todo: Sequence[_Alone], kept: Kept | None, progress: Progress
+) -> dict[str, Counter[str]]:
+    """What is in modules, by name: what is kept of it, else Yosys counts."""
+    found = {one.key: kept.get(one.key) for one in todo} if kept else {}
+    missing = {one.key: one for one in todo if found.get(one.key) is None}
+    size, done = sum(one.size for one in missing.values()), 0
+    for batch in _batches(missing.values()):
+        progress(STEP, ELABORATED + (1 - ELABORATED) * done / size)
+        done += sum(one.size for one in batch)
+        for key, counts in _run(batch).items():
+            found[key] = counts
+            if kept:
+                kept.put(key, counts)
+    return {one.name: Counter(found[one.key]) for one in todo}
 
 
 def _black_box(name: str, text: str) -> str:

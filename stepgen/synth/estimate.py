@@ -17,7 +17,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..hw.design.table import Design
 from ..hw.sources import generator
@@ -26,6 +26,9 @@ from ..tools.waiting import Progress, quiet
 from .contents import FOREIGN, LOGIC, Counted
 from .netlist import Used
 from .toolchain import FAMILY, LUT_RAM, MEASURED, toolchain
+
+if TYPE_CHECKING:
+    from ..emit.modules import Modules
 
 KEEP = 100
 """Designs whose contents stay in the cache."""
@@ -80,9 +83,7 @@ def estimate(design: Design, *, progress: Progress = quiet) -> Estimate:
     StepError
         Where a unit's circuit can't be made.
     """
-    found = _counted(design, progress)
-    together = measurements()["together"]
-    weights = {kind: together * weight for kind, weight in measurements()["weights"].items()}
+    found, weights = _counted(design, progress), _weights()
     return Estimate(
         {name: weighed(counts, weights) for name, counts in found.units.items()},
         {name: weighed(counts, weights) for name, counts in found.channels.items()},
@@ -91,18 +92,77 @@ def estimate(design: Design, *, progress: Progress = quiet) -> Estimate:
     )
 
 
+class Estimator:
+    """Estimates many designs that differ little from each other.
+
+    Each circuit of a unit or FIFO is made and counted once. Control and counters are those of two
+    designs, which are estimated whole, and of others in proportion to their channels.
+    """
+
+    def __init__(self) -> None:
+        from .counting import Parts  # with Amaranth
+
+        self._parts, self._weights = Parts(FAMILY, _modules()), _weights()
+        self._controls: dict[int, Used] = {}
+
+    def total(self, design: Design, *, progress: Progress = quiet) -> Used:
+        """What a design takes, all together.
+
+        Parameters
+        ----------
+        design : Design
+        progress : Progress
+            As for `estimate`.
+
+        Raises
+        ------
+        StepError
+            Where a unit's circuit can't be made.
+        """
+        channels = len(design.channels)
+        if channels not in self._controls and len(self._controls) < 2:
+            found = estimate(design, progress=progress)
+            self._controls[channels] = found.control
+            return found.total
+        parts = [weighed(part, self._weights) for part in self._parts.of(design)]
+        return total([self._control(channels), *parts])
+
+    def _control(self, channels: int) -> Used:
+        """What control and counters of a design with so many channels take."""
+        if channels in self._controls:
+            return self._controls[channels]
+        (one, first), (other, second) = self._controls.items()
+        along = (channels - one) / (other - one)
+        return {what: round(n + along * (second[what] - n)) for what, n in first.items()}
+
+
+def _weights() -> dict[str, float]:
+    """LUTs of a bit of each kind of logic, in a design."""
+    together = measurements()["together"]
+    return {kind: together * weight for kind, weight in measurements()["weights"].items()}
+
+
+def _rules() -> str:
+    """Digest of all by which modules are counted."""
+    code = [Path(__file__).with_name(name).read_bytes() for name in ("counting.py", "contents.py")]
+    return digest(_yosys(), *code, FAMILY)
+
+
+def _modules() -> Modules:
+    """What was found in modules of earlier designs."""
+    from ..emit.modules import Modules
+
+    return Modules(cache_folder() / "counted" / _rules())
+
+
 def _counted(design: Design, progress: Progress) -> Counted:
     """What `counted` finds, kept in the cache: of the design, and of each of its modules."""
-    code = [Path(__file__).with_name(name).read_bytes() for name in ("counting.py", "contents.py")]
-    rules = digest(_yosys(), *code, FAMILY)
-    key = digest(design.hash, generator(design), rules)
+    key = digest(design.hash, generator(design), _rules())
 
     def make(_: Path) -> dict[str, Any]:
-        from ..emit.modules import Modules
         from .counting import counted  # with Amaranth
 
-        modules = Modules(cache_folder() / "counted" / rules)
-        found = counted(design, FAMILY, kept=modules, progress=progress)
+        found = counted(design, FAMILY, kept=_modules(), progress=progress)
         return {"units": found.units, "channels": found.channels, "control": found.control}
 
     try:

@@ -36,6 +36,7 @@ BASE = {
     "verilog": ["p.py:layer"],
     "run": ["p.py:layer"],
     "time": ["p.py:layer"],
+    "lanes": ["p.py:layer", "--fit", "1"],
     "report": ["p.py:layer"],
     "compare": ["p.py:layer", "p.py:layer"],
     "test": ["p.py:layer"],

@@ -11,6 +11,7 @@ from stepgen.tools import waiting
 
 RUNS = {
     "time": "time p.py:layer",
+    "lanes": "lanes p.py:layer",
     "report": "report p.py:layer -o r.html --no-luts",
     "compare": "compare p.py:layer p.py:layer --no-luts",
     "test": "test p.py:layer",

@@ -11,7 +11,7 @@ from stepgen.hw.units import load_all
 from stepgen.report import resources
 from stepgen.synth import counting
 from stepgen.synth.circuits import FIFO
-from stepgen.synth.estimate import estimate, measurements, weighed
+from stepgen.synth.estimate import Estimator, estimate, measurements, weighed
 from stepgen.synth.measuring import TOOL, measured
 from stepgen.synth.toolchain import MEASURED
 from stepgen.tools import external
@@ -72,6 +72,21 @@ def test_multipliers_and_block_ram_are_counted_exactly():
             for what in ("multiplier", "block_ram"):
                 assert takes[what] == row[what], (program, name, what)
     assert seen > 100
+
+
+def test_many_designs_are_estimated_as_one_by_one():
+    """Units and FIFOs are counted exactly; of the third design control is interpolated."""
+    g = sg.Graph("several")
+    x, w = g.input("x", sg.int8[2, 8], (3,)), g.input("w", sg.int8[8, 8], (3,))
+    small = x.map(sg.fn.matmul(), w).map(sg.fn.requantize(shift=4))
+    g.output(small.map(sg.fn.row_sum()), "y")
+    some, seen = Estimator(), set()
+    for lanes in (4, {"*": 4, "row_sum": 1}, {"*": 4, "requantize": 2, "row_sum": 1}, 2):
+        design = lower(g, lanes=lanes)
+        seen.add(len(design.channels))
+        found, whole = some.total(design), estimate(design).total
+        assert all(abs(found[what] - whole[what]) <= 0.003 * whole[what] for what in MEASURED)
+    assert len(seen) > 2
 
 
 def test_the_parts_of_an_estimate_add_up():

@@ -1,0 +1,55 @@
+"""(p) Lanes of functions, chosen by exact cycles and estimates of LUTs."""
+
+from __future__ import annotations
+
+from time import process_time
+from typing import Any
+
+from stepgen.commands.lanes import Goal, chosen
+from stepgen.commands.named import Named
+from stepgen.commands.options import Circuit, Timing
+from stepgen.tools.shipped import shipped
+from stepgen.tools.waiting import quiet
+
+from .table import Table
+
+TALK = str(shipped("examples") / "talk" / "talk.stepgen")
+
+SEARCHES: list[tuple[str, str, int, dict[str, Any]]] = [
+    ("demo, dynamic tiles", "moe", 8, {"slower": 5}),
+    ("demo, by operator", "moe", 8, {"slower": 5, "operators": True}),
+    ("GPT-2-shaped", "models:gpt2", 8, {"slower": 5}),
+    ("model that talks", TALK, 4, {"slower": 5}),
+    ("model that talks", TALK, 4, {"fit": "ulx3s-85f:70%"}),
+]
+"""What is shown, the program, the most lanes, and what the circuit has to be."""
+
+
+def measure() -> Table:
+    """Searches; no circuit is synthesized."""
+    return Table(
+        "p. Lanes of functions, chosen",
+        "`stepgen lanes PROGRAM --no-counters` on drawn inputs: cycles and LUTs of an ECP5, "
+        "estimated, with the most lanes throughout and with the chosen ones. Seconds of CPU "
+        "depend on what the cache knows of the circuits.",
+        (
+            *("program", "lanes", "goal", "cycles", "chosen", "longer"),
+            *("LUT", "chosen", "saved", "chosen lanes", "circuits", "CPU s"),
+        ),
+        [_row(*search) for search in SEARCHES],
+    )
+
+
+def _row(name: str, program: str, lanes: int, goal: dict[str, Any]) -> tuple[str, ...]:
+    begun = process_time()
+    source, circuit = Named(program=program), Circuit(lanes=lanes, counters="none")
+    loaded = source.load(tensors=False)
+    found = chosen(source, loaded, circuit, Timing(), Goal(**goal), quiet)
+    before, after = found.start.cost, found.used["lut"]
+    aim = f"fits {goal['fit']}" if "fit" in goal else f"at most {goal['slower']} % longer"
+    return (
+        *(name, str(lanes), aim, f"{before.cycles:,}", f"{found.cycles:,}"),
+        f"{found.cycles / before.cycles - 1:+.1%}",
+        *(f"{before.luts:,}", f"{after:,}", f"{1 - after / before.luts:.1%}"),
+        *(f"`{found.text}`", str(len(found.search.measured)), f"{process_time() - begun:.0f}"),
+    )
