@@ -35,6 +35,7 @@ NAMES = (
     "quantized_models",
     "talking",
     "talking_loss",
+    "talking_alone",
     "talking_board",
     "lanes",
     "report_pages",
