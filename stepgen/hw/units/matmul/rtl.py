@@ -8,7 +8,6 @@ from amaranth.utils import ceil_log2
 
 from ....ir.dtypes import f32
 from ....ir.wire import BARE, TILE_LEVELS, VALUE
-from ...arithmetic.circuits.rounded_sums import RoundedSums
 from ...arithmetic.circuits.sums import FloatSums
 from ...design import stages
 from ...fifo import Fifo
@@ -17,6 +16,7 @@ from ...primitives import BlockRam, counter, delayed
 from ...unit import UnitCore
 from .pair import Pair
 from .params import COMPLETE, SPREAD
+from .rounded_sums import RoundedSums
 from .weights import Loading, other_buffer, size_of, unpadded
 
 

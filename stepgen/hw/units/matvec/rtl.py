@@ -6,11 +6,11 @@ from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value, signed
 from amaranth.lib import data
 
 from ....ir.wire import BARE, TILE_LEVELS, VALUE
-from ...arithmetic.circuits.one_sum import FloatSum
 from ...arithmetic.circuits.sums import FloatSums
 from ...matrix import Dot, RowSums
 from ...primitives import BlockRam, counter, delayed
 from ...unit import UnitCore
+from .float_sum import FloatSum
 from .params import SPREAD
 
 

@@ -2,10 +2,10 @@
 
 from amaranth.hdl import Cat, Mux, Signal, signed
 
+from ...arithmetic.circuits.stages import Stages
+from ...arithmetic.circuits.sums import FloatSums, added, shifted
+from ...arithmetic.sums import EXPONENT_BITS, UNIT_BITS
 from ...primitives import delayed
-from ..sums import EXPONENT_BITS, UNIT_BITS
-from .stages import Stages
-from .sums import FloatSums, added, shifted
 
 __all__ = ["FloatSum"]
 

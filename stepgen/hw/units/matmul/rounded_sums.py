@@ -4,9 +4,9 @@ from amaranth.hdl import Module, Mux
 from amaranth.lib import data, memory, wiring
 from amaranth.lib.wiring import In, Out
 
+from ...arithmetic.circuits.lane import Lane
+from ...arithmetic.sums import PAIR, PRODUCT
 from ...primitives import delayed
-from ..sums import PAIR, PRODUCT
-from .lane import Lane
 
 __all__ = ["RoundedSums"]
 
