@@ -194,6 +194,8 @@ def command(
             raise StepError(f"--{option} can't be given with --machine {machine}, which needs none")
     if bus_bits is not None and machine in ("golden", "reference"):
         raise StepError(f"--bus-bits can't be given with --machine {machine}, which has no circuit")
+    if lanes is not None and machine == "golden":
+        raise StepError("--lanes can't be given with --machine golden, which has no circuit")
     if top_k is not None and temperature == 0:
         raise StepError("--top-k is for drawing: give a --temperature above 0, or leave it out")
     if per_run > 1 and machine == "golden":

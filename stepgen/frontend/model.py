@@ -191,11 +191,13 @@ class Model:
         try:
             array = np.asarray(given)
             whole = array.dtype.kind in "iu"
-            if value.element == "int32" and not whole:
+            if array.dtype.kind == "c" or (value.element == "int32" and not whole):
                 raise TypeError
             array = array.astype(np.int64 if whole else np.float64)
-        except (TypeError, ValueError):
-            raise StepError(f"{self.name}: the input {name} must be {value}") from None
+        except (OverflowError, TypeError, ValueError):
+            raise StepError(
+                f"{self.name}: the input {name} must be {value}, not {shown(given)}"
+            ) from None
         fits = array.ndim == len(value.shape) and all(
             want in (TOKENS, have) for want, have in zip(value.shape, array.shape, strict=True)
         )

@@ -114,6 +114,7 @@ def test_the_verilog_writes_and_a_difference_ends_the_text(stepgen, here, monkey
         ("--clock 70", "--clock can't be given with --machine golden, which needs none"),
         ("--port /dev/none", "--port can't be given with --machine golden, which needs none"),
         ("--bus-bits 64", "--bus-bits can't be given with --machine golden, which has no circuit"),
+        ("--lanes 4", "--lanes can't be given with --machine golden, which has no circuit"),
         ("--machine board --clock 70", "--clock can't be given for virtual:ulx3s-85f-sdram: no cl"),
         ("--machine board --board ulx3s-85f-sdram --clock auto", "--clock takes the MHz that the"),
         ("--machine board --port /dev/none", "/dev/none"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -172,6 +173,21 @@ def test_a_model_without_ids_is_calibrated_on_its_inputs() -> None:
     few = {name: rows[:40] for name, rows in given.items()}
     want = model.run(few)["y"]
     assert np.abs(found.model.run(few)["y"] - want).max() < 0.05 * np.abs(want).max()
+
+
+@pytest.mark.parametrize(
+    ("x", "given"),
+    [
+        ([[1j] * 8], "[[1j, 1j, 1j"),
+        ([["a"] * 8], "[['a', 'a', "),
+        ([[10**400] * 8], "[[an integer of 1329 bits"),
+        ([[1], [2, 3]], "[[1], [2, 3]]"),
+    ],
+)
+def test_inputs_that_are_no_real_numbers(x: Any, given: str) -> None:
+    said = f"classifier: the input x must be f32[T, 8], not {given}"
+    with pytest.raises(StepError, match=re.escape(said)):
+        classifier().run({"x": x, "z": np.ones((1, 8))})
 
 
 @pytest.mark.parametrize(
