@@ -137,9 +137,8 @@ def _timed(found: Ran, program: ProgramOptions) -> Ran:
     except Deadlock as error:
         if cause := _objection(lambda: judge(program)):
             return dataclasses.replace(found, problem=cause, stopped=True)
-        until = error.stopped() if error.stopped else None
         return dataclasses.replace(
-            found, prediction=until, problem=str(error), deadlock=error, stopped=True
+            found, prediction=error.stopped, problem=str(error), deadlock=error, stopped=True
         )
     except Fault as error:
         return dataclasses.replace(

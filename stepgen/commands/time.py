@@ -50,7 +50,7 @@ class TimeResult:
     def prediction(self) -> Prediction:
         """All of the cycle model's run, with the cycle of each beat on each channel."""
         if self.deadlock is not None and self.deadlock.stopped is not None:
-            stopped: Prediction = self.deadlock.stopped()
+            stopped = self.deadlock.stopped
             return stopped
         return self.experiment.prediction
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 LONGEST = 800
 """Most characters of a message."""
 
@@ -22,3 +24,12 @@ class StepError(ValueError):
 
     def __init__(self, sentence: str) -> None:
         super().__init__(shorten(sentence))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """For another process, also of errors that are made of more than a sentence."""
+        return _remade, (type(self), self.args), self.__dict__
+
+
+def _remade(kind: type[StepError], args: tuple[Any, ...]) -> StepError:
+    """An error as it was sent by another process."""
+    return kind.__new__(kind, *args)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import networkx as nx
 import numpy as np
@@ -14,6 +14,9 @@ from ..ir.errors import StepError
 from . import kernel as k
 from .drive import TooLong
 from .layout import Actor, Layout
+
+if TYPE_CHECKING:
+    from .model import Prediction
 
 R = TypeVar("R")
 
@@ -62,8 +65,8 @@ class Deadlock(StepError):
         Actors and awaited channels, in the order in which they wait for each other.
     remedy : dict of str to int
         The smallest FIFO depths, by channel, that let the run end.
-    stopped : callable or None
-        Gives the prediction until then, where the run was that of a circuit.
+    stopped : Prediction or None
+        The prediction until then, where the run was that of a circuit.
     result : object
         What `stepgen.time` gives of the run until then; None where it was not called.
     """
@@ -73,7 +76,7 @@ class Deadlock(StepError):
         self.cycle = cycle
         self.waiting = waiting
         self.remedy: dict[str, int] = {}
-        self.stopped: Callable[[], Any] | None = None
+        self.stopped: Prediction | None = None
         self.result: Any = None
 
     def advise(self, remedy: Mapping[str, int]) -> None:

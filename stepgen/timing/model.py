@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -225,15 +225,15 @@ def _run(layout: DesignLayout, limit: int) -> Prediction:
     prediction = _prediction(layout, ran)
     own_steps.check(layout, ran.M, prediction)
     if ran.M[k.FAULT]:
-        raise _fault(layout, ran)
+        raise _fault(layout, ran, prediction)
     if ran.stuck:
         deadlock = explain(layout, ran.M, ran.cycles)
-        deadlock.stopped = partial(_prediction, layout, ran)
+        deadlock.stopped = prediction
         raise deadlock
     return prediction
 
 
-def _fault(layout: DesignLayout, ran: Driven) -> Fault:
+def _fault(layout: DesignLayout, ran: Driven, stopped: Prediction) -> Fault:
     """The error of a run in which a unit met what its program excludes: the first one, by time."""
     actor, order = int(ran.M[k.FAULT]), [unit.name for unit in layout.design.units]
     found = {}
@@ -248,7 +248,7 @@ def _fault(layout: DesignLayout, ran: Driven) -> Fault:
         cycle,
         code=1 + min(found),
         detail=found[min(found)],
-        stopped=_prediction(layout, ran),
+        stopped=stopped,
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import pickle
 import subprocess
 import sys
 from pathlib import Path
@@ -176,6 +177,10 @@ def test_a_deadlock_brings_what_happened_until_then(stepgen, made) -> None:
     assert result.cycles >= raised.value.cycle
     assert "deadlock in cycle" in repr(result)
     assert sum(a.busy for a in result.activity) > 0
+    sent = pickle.loads(pickle.dumps(raised.value))  # by a process of a pool
+    assert str(sent) == str(raised.value)
+    assert (sent.cycle, sent.remedy) == (raised.value.cycle, raised.value.remedy)
+    assert sent.result.activity[0].busy == result.activity[0].busy
 
 
 @pytest.mark.parametrize(
