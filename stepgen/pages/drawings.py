@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import math
+from dataclasses import dataclass
+
 import stepgen as sg
 
 from ..compile.lower import lower
 from ..draw.layout import Curve, Frame, Placed, lay_out
 from ..draw.picture import Arrow, Box, Group, Picture
 from ..draw.svg import svg
+from ..ir.converter import Converter, converter
 from ..ir.wire import DONE
 from ..semantics.tokens import encode
 
@@ -118,30 +122,128 @@ def reconvergent() -> str:
 
 
 TILE = 30.0
-"""Points of a row and of half a column of elements in the drawing of orders."""
+"""Points of a row and of a column of elements in the drawing of orders."""
+BETWEEN, CYCLE, ROW = 44.0, 35.0, 26.0
+"""Points between what stands side by side, of a tile in its cycle, and of its height there."""
+HALVES = ("memory", "port")
+"""How the two halves of a buffer look."""
 
 
 def orders() -> str:
-    """Two orders of one tensor: which tiles come when; coloured, what a converter holds."""
+    """Two orders of one tensor, the buffer between them, and which tile moves in which cycle.
+
+    Tiles have the colour of the half that holds them.
+    """
     by_columns = sg.Itensor((4, 2), "f32", ((4, 2), (2, 4)), ((1,), (0,)))
     twice = sg.Itensor((4, 2), "f32", ((4, 2), (2, 1), (2, 4)), ((2,), (0,)))
-    boxes, frames, groups, around = [], {}, [], []
-    left = 0.0
-    for name, order in (("from", by_columns), ("to", twice)):
+    least = converter(by_columns, twice)
+    assert least is not None
+    high, wide = (extent * TILE for extent in least.buffer)
+    drawn = _Drawn([], {}, [], [])
+    left = drawn.tensor("from", by_columns, least.buffer[1], 0.0)
+    halves = []
+    for number, look in enumerate(HALVES):
+        halves.append(f"half_{number}")
+        middle = left + BETWEEN + (number + 0.5) * wide
+        drawn.box(
+            halves[-1], f"half {number}", look, Frame(middle, 40 + high / 2, wide - 4, high - 4)
+        )
+    drawn.group("converter", halves)
+    right = left + 2 * BETWEEN + 2 * wide
+    width = drawn.tensor("to", twice, least.buffer[1], right)
+    moves = dict(zip(("written", "read"), tile_cycles(least), strict=True))
+    for line, (name, cycles) in enumerate(moves.items()):
+        tiles, per_segment = [], len(cycles) // least.segments
+        for number, cycle in enumerate(cycles):
+            tiles.append(f"{name}_{number}")
+            look = HALVES[number // per_segment % 2]
+            at = Frame((cycle + 0.5) * CYCLE, high + 104 + line * 2.2 * ROW, CYCLE - 4, ROW)
+            drawn.box(tiles[-1], str(number), look, at)
+        drawn.group(f"{name}, a tile in each cycle", tiles)
+    arrows = {
+        "in": _straight(left + 4, left + BETWEEN - 4, 40 + high / 2),
+        "out": _straight(right - BETWEEN + 4, right - 4, 40 + high / 2),
+    }
+    ends = [
+        Arrow("from_0_6", "half_0", "in", ("written",)),
+        Arrow("half_1", "to_0_0", "out", ("read",)),
+    ]
+    title = "Two orders of a tensor of 8x8 in tiles of 4x2, and the converter between them"
+    picture = Picture(title, drawn.boxes, ends, drawn.groups)
+    return svg(
+        Placed(
+            picture,
+            max(width, (least.cycles()[1]) * CYCLE),
+            high + 114 + 3 * ROW,
+            drawn.frames,
+            arrows,
+            tuple(drawn.around),
+        )
+    )
+
+
+def tile_cycles(least: Converter) -> tuple[list[int], list[int]]:
+    """The cycle in which each tile is written into a half of a buffer, and read from it.
+
+    A half is written when all that it held is read, and read when all of it is written.
+    """
+    written, brought = (
+        math.prod(int(n) for n, _ in part) for part in (least.nest.source, least.nest.target)
+    )
+    into: list[int] = []
+    out: list[int] = []
+    for segment in range(least.segments):
+        free = out[(segment - 1) * brought - 1] + 1 if segment > 1 else 0
+        begin = max(free, into[-1] + 1 if into else 0)
+        into += range(begin, begin + written)
+        begin = max(into[-1], out[-1] if out else 0) + 1
+        out += range(begin, begin + brought)
+    return into, out
+
+
+def _straight(left: float, right: float, y: float) -> Curve:
+    """An arrow to the right."""
+    tip = right - 8
+    return Curve(
+        ((left, y), (left + 8, y), (tip - 8, y), (tip, y)), (right, y), ((left + right) / 2, y - 10)
+    )
+
+
+@dataclass
+class _Drawn:
+    """What is drawn, and where."""
+
+    boxes: list[Box]
+    frames: dict[str, Frame]
+    groups: list[Group]
+    around: list[Frame]
+
+    def box(self, name: str, line: str, look: str, at: Frame) -> None:
+        """Add a box."""
+        self.boxes.append(Box(name, (line,), look))
+        self.frames[name] = at
+
+    def group(self, label: str, names: list[str]) -> None:
+        """Add a frame around boxes."""
+        within = [self.frames[name] for name in names]
+        left, top = min(f.x - f.width / 2 for f in within), min(f.y - f.height / 2 for f in within)
+        right, low = max(f.x + f.width / 2 for f in within), max(f.y + f.height / 2 for f in within)
+        top -= 20
+        self.groups.append(Group(label, tuple(names)))
+        width, height = right - left + 8, low - top + 8
+        self.around.append(Frame((left + right) / 2, (top + low) / 2, width, height))
+
+    def tensor(self, name: str, order: sg.Itensor, segment: int, left: float) -> float:
+        """Add the tiles of a tensor, with the places at which they come; the right edge."""
         came: dict[tuple[int, ...], list[str]] = {}
         for number, at in enumerate(order.offsets()):
             came.setdefault(at, []).append(str(number))
-        members: list[str] = []
+        high, wide = order.tile
         for (row, col), numbers in came.items():
-            box = Box(f"{name}_{row}_{col}", (", ".join(numbers),), "" if col else "memory")
-            (high, wide), members = order.tile, [*members, box.name]
             middle = left + (col + wide / 2) * TILE, (row + high / 2) * TILE + 40
-            frames[box.name] = Frame(*middle, wide * TILE - 4, high * TILE - 4)
-            boxes.append(box)
-        down, across = (extent * TILE for extent in order.shape)
+            place = Frame(*middle, wide * TILE - 4, high * TILE - 4)
+            self.box(f"{name}_{row}_{col}", ", ".join(numbers), HALVES[col // segment % 2], place)
         trips, steps = (", ".join(str(loop[i]) for loop in order.loops) for i in (0, 1))
-        groups.append(Group(f"[{trips}]*[{steps}]", tuple(members)))
-        around.append(Frame(left + across / 2, down / 2 + 28, across + 8, down + 32))
-        left += across + 60
-    picture = Picture("Two orders of a tensor of 8x8 in tiles of 4x2", boxes, [], groups)
-    return svg(Placed(picture, left - 60, 8 * TILE + 48, frames, {}, tuple(around)))
+        dims = ", ".join(f"d{loops[0]}" for loops in order.map)
+        self.group(f"[{trips}]*[{steps}] -> ({dims})", [f"{name}_{r}_{c}" for r, c in came])
+        return left + order.shape[1] * TILE
