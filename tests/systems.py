@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 import stepgen as sg
-from stepgen.fuzz.generators.plain import STEPS, Program, draw
+from stepgen.fuzz.generators.plain import STEPS, PlainProgram, draw
 from stepgen.ir.stream import Stream
 from stepgen.semantics import executor
 
@@ -51,7 +51,7 @@ def stored_inputs(seed: int, columns: int = 10, rows: int = 12) -> dict[str, Any
     }
 
 
-class Fed(Program):
+class Fed(PlainProgram):
     """A drawn program whose first input is what another gives."""
 
     def __init__(
@@ -87,7 +87,7 @@ def drawn(seed: int, size: int = 2) -> tuple[sg.System, dict[str, Any]]:
     rng = np.random.default_rng(seed)
     while True:
         one, other = (LANES[rng.integers(len(LANES))] for _ in range(2))
-        kind = type("First", (Program,), {"lanes": one, "bound": 3})
+        kind = type("First", (PlainProgram,), {"lanes": one, "bound": 3})
         first, *_ = draw(int(rng.integers(1 << 30)), size, kind=kind)
         result = executor.run(first.graph, first.inputs, lanes=one)
         names = [

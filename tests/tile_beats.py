@@ -22,7 +22,7 @@ from stepgen.timing.tiles import engine
 from stepgen.timing.tiles.actor import SPAN_LENGTH_BITS, cols_of, rows_of
 from stepgen.timing.tiles.buffers import BUFFER, ELEMENT
 from stepgen.timing.tiles.machines import Machine
-from stepgen.timing.tiles.program import Program
+from stepgen.timing.tiles.program import TileProgram
 
 Beat = tuple[int, int, int, Any]
 """Kind, stop, low and content."""
@@ -54,7 +54,9 @@ class Recorded:
             for s in sources
         }
         tensors = {name: inputs[name] for name in graph.tensors if name in inputs}
-        self.program = Program(graph, given, machine, depths or {}, record=RECORD, tensors=tensors)
+        self.program = TileProgram(
+            graph, given, machine, depths or {}, record=RECORD, tensors=tensors
+        )
         self.M, notes = self._run()
         self.choices = engine._choices(self.program, notes)
 

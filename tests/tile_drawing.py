@@ -9,7 +9,7 @@ import ml_dtypes
 import numpy as np
 
 import stepgen as sg
-from stepgen.fuzz.generators.plain import Program
+from stepgen.fuzz.generators.plain import PlainProgram
 from stepgen.ir.stream import Stream
 from stepgen.semantics import executor
 
@@ -17,7 +17,7 @@ TILES = 40
 """Tiles of a tensor that is read by address."""
 
 
-class TileProgram(Program):
+class TileProgram(PlainProgram):
     """A program of operators with and without a circuit; any tile may have any element type."""
 
     def __init__(self, seed: int, steps: Sequence[tuple[str, int]]) -> None:

@@ -19,7 +19,7 @@ from ..ir.errors import StepError
 from ..ir.registry import modules
 from ..ir.sdram_timing import ALL_BANKS
 from ..synth import toolchains
-from .tables import Memory, SdramChip, SdramPins, SdramWay
+from .tables import MemoryTable, SdramChip, SdramPins, SdramWay
 
 if TYPE_CHECKING:
     from .description import Board
@@ -147,7 +147,7 @@ class _Checks:
         )
         self._match(USB, "like 0403:6015, hexadecimal", link__usb=link.usb)
 
-    def _memory(self, memory: Memory) -> None:
+    def _memory(self, memory: MemoryTable) -> None:
         kind, part = memory.kind, self.board.chip
         self._must(kind in KINDS, "memory: kind", _either(KINDS), kind)
         for key in (item.name for item in fields(memory)):

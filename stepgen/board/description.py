@@ -22,7 +22,7 @@ from ..synth.part import Part
 from ..synth.part import named as part_named
 from ..tools.shipped import settings, shipped
 from .checking import LEAST_MEMORY, check
-from .tables import Clock, Led, Link, Memory, Program, Streams, Vivado
+from .tables import Clock, Led, LinkTable, MemoryTable, ProgramTable, Streams, Vivado
 
 
 @dataclass(frozen=True)
@@ -68,11 +68,11 @@ class Board:
     page: str
     standard: str
     clock: Clock
-    link: Link
-    memory: Memory
+    link: LinkTable
+    memory: MemoryTable
     streams: Streams
     led: Led
-    program: Program | None = None
+    program: ProgramTable | None = None
     counters: str | None = None
     standards: dict[str, str] = field(default_factory=dict)
     tied: dict[str, str] = field(default_factory=dict)

@@ -8,7 +8,7 @@ from pathlib import Path
 from ..ir.errors import StepError
 from ..tools import children, external
 from .description import Board
-from .tables import Program
+from .tables import ProgramTable
 
 LOADER = "openfpgaloader"
 _FORBIDDEN = re.compile(r"permission|not permitted|access denied|LIBUSB_ERROR_ACCESS", re.I)
@@ -39,7 +39,7 @@ def load(board: Board, bitstream: Path) -> None:
     StepError
         If the loader is missing or fails: no such board, no permission.
     """
-    program = board.program or Program(())
+    program = board.program or ProgramTable(())
     tool = external.find(LOADER)
     done = children.run([str(tool.path), *program.options, str(bitstream)])
     if not done.returncode:

@@ -54,7 +54,7 @@ Wrong = tuple[int, int, int]
 
 
 @dataclass(frozen=True)
-class Step:
+class SelfTestStep:
     """One step of the test.
 
     Attributes
@@ -96,14 +96,14 @@ def program() -> tuple[Graph, dict[str, Any]]:
     return g, {"x": drawn[0][:, None], "w": drawn[1]}
 
 
-def timed(name: str, step: Callable[[], Found]) -> Step:
+def timed(name: str, step: Callable[[], Found]) -> SelfTestStep:
     """Take a step; a `StepError` is its fault."""
     begun = time.monotonic()
     try:
         fault, found = step()
     except StepError as error:
         fault, found = str(error), {}
-    return Step(name, fault, found, round(time.monotonic() - begun, 3))
+    return SelfTestStep(name, fault, found, round(time.monotonic() - begun, 3))
 
 
 STEPS = ("link", "memory", "clock", "memory kept", "answer")
@@ -112,7 +112,7 @@ STEPS = ("link", "memory", "clock", "memory kept", "answer")
 
 def examine(
     opened: Callable[[], Device], inputs: dict[str, Any], progress: Progress = quiet
-) -> Iterator[Step]:
+) -> Iterator[SelfTestStep]:
     """The steps on a board that holds the design of `program`, as far as its link carries them.
 
     Parameters

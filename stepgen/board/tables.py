@@ -23,7 +23,7 @@ class Clock:
 
 
 @dataclass(frozen=True)
-class Link:
+class LinkTable:
     """The serial link to a host.
 
     Attributes
@@ -111,7 +111,7 @@ class SdramPins:
 
 
 @dataclass(frozen=True)
-class Memory:
+class MemoryTable:
     """Where tensors lie.
 
     Attributes
@@ -146,7 +146,7 @@ class Led:
 
 
 @dataclass(frozen=True)
-class Program:
+class ProgramTable:
     """How a bitstream gets onto a board.
 
     Attributes

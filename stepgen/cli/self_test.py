@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from stepgen.board.description import Board
     from stepgen.board.device import Device
-    from stepgen.board.selftest import Found, Step
+    from stepgen.board.selftest import Found, SelfTestStep
     from stepgen.cli.board_options import BoardOptions
     from stepgen.hw.design.table import Design
     from stepgen.tools.waiting import Progress
@@ -53,7 +53,7 @@ def run(where: BoardOptions, port: str | None, *, quiet: bool) -> tuple[dict[str
             f"{board.name} has to be built with Vivado, which --selftest does not run: "
             f"--selftest {VIRTUAL}{board.key} tests the simulated one"
         )
-    steps: list[Step] = []
+    steps: list[SelfTestStep] = []
     names = [*([] if simulated else BUILDING), *selftest.STEPS]
     with ExitStack() as opened, waiting.progress(quiet=quiet) as progress:
         target: str | Board = where.name
@@ -85,7 +85,7 @@ BUILDING = ("bitstream", "programming")
 
 def _building(
     design: Design, board: Board, auto: bool, made: list[Board], progress: Progress
-) -> Iterator[Step]:
+) -> Iterator[SelfTestStep]:
     """Build the bitstream and load it; `made` gets the board as it is then."""
     from stepgen.board import programming
     from stepgen.board.build import Bitstream, build, check_clock
@@ -112,7 +112,7 @@ def _building(
         yield timed(BUILDING[1], loading)
 
 
-def document(board: str, steps: Sequence[Step], names: Sequence[str]) -> dict[str, Any]:
+def document(board: str, steps: Sequence[SelfTestStep], names: Sequence[str]) -> dict[str, Any]:
     """What was found, for ``--json``."""
     taken = {step.name for step in steps}
     return {

@@ -12,10 +12,10 @@ from ..hw.units.matmul.params import Matmul
 from ..ir.errors import StepError
 from ..ir.garbage import no_searches
 from .budget import Budget, budget_of
-from .memories import Choice, Rows, Stored, designed
+from .memories import LoweredRows, SizeChoice, Stored, designed
 from .needs import TooLarge
 
-Lowered = Callable[[Stored], Rows]
+Lowered = Callable[[Stored], LoweredRows]
 
 NOTHING = 1e-6
 """Of a budget: what a memory takes that is larger at no cost."""
@@ -88,7 +88,7 @@ class _Search:
     lower: Lowered
     depths: Mapping[str, int]
     fuse: bool
-    choices: Mapping[str, Choice]
+    choices: Mapping[str, SizeChoice]
     budget: Budget
     _made: dict[tuple[frozenset[str], bool], Design | StepError] = field(default_factory=dict)
 
@@ -165,7 +165,7 @@ class _Search:
             large.pop()
         return self.design(lean.difference(large), paced=paced)
 
-    def _more(self, choice: Choice, design: Design) -> float:
+    def _more(self, choice: SizeChoice, design: Design) -> float:
         """What the larger memory takes more; next to nothing where that is not more."""
         taken = self.budget.unit
         both = [
@@ -177,7 +177,7 @@ class _Search:
         return max([NOTHING, *both])
 
 
-def _telling(choice: Choice) -> tuple[Any, Any]:
+def _telling(choice: SizeChoice) -> tuple[Any, Any]:
     """Both sizes of a memory whose unit reports to a loader what it has used up."""
     if not isinstance(choice.full, Matmul):
         return choice.full, None

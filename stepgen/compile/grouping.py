@@ -15,7 +15,7 @@ from ..ir.where import user_line
 
 
 @dataclass(frozen=True)
-class Use:
+class KernelEdge:
     """A tensor that one kernel makes and another one reads.
 
     Parameters
@@ -56,7 +56,7 @@ class Grouping:
     traffic: int
 
 
-def greedy(kernels: Mapping[str, int], uses: Sequence[Use], budget: int) -> Grouping:
+def greedy(kernels: Mapping[str, int], uses: Sequence[KernelEdge], budget: int) -> Grouping:
     """The published rule: a kernel joins the group of its youngest predecessor if it still fits.
 
     Parameters
@@ -92,7 +92,7 @@ def greedy(kernels: Mapping[str, int], uses: Sequence[Use], budget: int) -> Grou
     return _grouping(group, memory, uses)
 
 
-def least_traffic(kernels: Mapping[str, int], uses: Sequence[Use], budget: int) -> Grouping:
+def least_traffic(kernels: Mapping[str, int], uses: Sequence[KernelEdge], budget: int) -> Grouping:
     """The groups between which least is written and read, by branch and bound.
 
     It starts from what the published rule finds, and is meant for some tens of kernels.
@@ -113,7 +113,7 @@ def least_traffic(kernels: Mapping[str, int], uses: Sequence[Use], budget: int) 
     group: dict[str, int] = {}
     memory: list[int] = []
     between: list[tuple[int, int]] = []  # groups of which the second reads what the first makes
-    cut: list[Use] = []
+    cut: list[KernelEdge] = []
 
     def search(place: int, paid: int) -> None:
         nonlocal best
@@ -162,8 +162,8 @@ def _after(number: int, between: Sequence[tuple[int, int]]) -> set[int]:
 
 
 def _into(
-    kernels: Mapping[str, int], uses: Sequence[Use], budget: float = inf
-) -> dict[str, list[Use]]:
+    kernels: Mapping[str, int], uses: Sequence[KernelEdge], budget: float = inf
+) -> dict[str, list[KernelEdge]]:
     """What each kernel reads.
 
     Raises
@@ -187,7 +187,9 @@ def _into(
     return {name: [use for use in uses if use.target == name] for name in kernels}
 
 
-def _grouping(group: Mapping[str, int], memory: Sequence[int], uses: Sequence[Use]) -> Grouping:
+def _grouping(
+    group: Mapping[str, int], memory: Sequence[int], uses: Sequence[KernelEdge]
+) -> Grouping:
     """Groups in an order in which they can run."""
     cut = [use for use in uses if group[use.source] != group[use.target]]
     left, order = set(range(len(memory))), list[int]()
@@ -199,7 +201,7 @@ def _grouping(group: Mapping[str, int], memory: Sequence[int], uses: Sequence[Us
     return Grouping(groups, tuple(memory[n] for n in order), _moved(cut))
 
 
-def _moved(cut: Sequence[Use]) -> int:
+def _moved(cut: Sequence[KernelEdge]) -> int:
     """What is written, each tensor once, and read."""
     named = {use.tensor: use.size for use in cut if use.tensor}
     return sum(use.size * (1 if use.tensor else 2) for use in cut) + sum(named.values())

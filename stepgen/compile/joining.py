@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Use:
+class Consumer:
     """One consumer of a stream, and what it requires of the channel."""
 
     placeholder: str
@@ -29,7 +29,7 @@ class Use:
 
 
 def join(
-    to: Lowering, made: Mapping[Stream, str], uses: Mapping[Stream, Sequence[Use]]
+    to: Lowering, made: Mapping[Stream, str], uses: Mapping[Stream, Sequence[Consumer]]
 ) -> dict[str, str]:
     """Give every consumer a channel of its own.
 
@@ -67,7 +67,7 @@ def join(
     return names
 
 
-def _taken(to: Lowering, channel: str, stream: Stream, use: Use) -> str:
+def _taken(to: Lowering, channel: str, stream: Stream, use: Consumer) -> str:
     """The channel as its one consumer needs it: behind a link where that has other lanes."""
     take, give = to.lanes_by(stream.node.name), to.lanes_by(use.node.name)
     columns = _columns_in_lanes(stream)
@@ -90,7 +90,7 @@ def _columns_in_lanes(stream: Stream) -> int:
     return dtype.cols.static or 0 if isinstance(dtype, Tile) and wire_levels(dtype) else 0
 
 
-def _used(channel: Channel, use: Use) -> Channel:
+def _used(channel: Channel, use: Consumer) -> Channel:
     """The channel with what its consumer requires."""
     if use.structure_only:
         channel = replace(channel, lanes=0, bits=0, tail=0, short=False)

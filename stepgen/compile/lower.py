@@ -27,9 +27,9 @@ from .budget import Budget
 from .circuit import circuit_of
 from .connected import Connected
 from .fusion import fuse as fuse_units
-from .joining import Use, join
+from .joining import Consumer, join
 from .loaders import share
-from .memories import Choice, Stored
+from .memories import SizeChoice, Stored
 from .memory_map import number_bits_of, place_tensors, widened
 from .one_by_one import Output, at_a_time
 from .rereading import reread
@@ -98,7 +98,7 @@ class Lowering:
     _carried: dict[str, Stream] = field(default_factory=dict)
     _extents: dict[str, Extents] = field(default_factory=dict)
     _lanes_at: dict[str, int] = field(default_factory=dict)
-    _uses: dict[Stream, list[Use]] = field(default_factory=dict)
+    _uses: dict[Stream, list[Consumer]] = field(default_factory=dict)
     _outputs: dict[Stream, str] = field(default_factory=dict)
     current: str = ""
 
@@ -202,7 +202,7 @@ class Lowering:
         stream = node.inputs[index]
         placeholder = f"<{node.name}.{index}>"
         self._uses.setdefault(stream, []).append(
-            Use(placeholder, node, structure_only, max(depth, stream.depth or 2))
+            Consumer(placeholder, node, structure_only, max(depth, stream.depth or 2))
         )
         return placeholder
 
@@ -291,7 +291,7 @@ class Lowering:
         stored = node.inputs[0] if stream is None else stream
         extents = self.extents(node, stored)
         origin = self.stands_for.get(node.name, node.name)
-        choice = Choice(params, lean, span(extents, 0, len(extents)), origin)
+        choice = SizeChoice(params, lean, span(extents, 0, len(extents)), origin)
         chosen: P = self.stored.chosen(node, choice)
         return chosen
 

@@ -16,7 +16,7 @@ from .cost import on_chip_bits
 
 
 @dataclass(frozen=True)
-class Choice:
+class SizeChoice:
     """Sizes that the memory of a unit may have.
 
     Attributes
@@ -66,9 +66,9 @@ class Stored:
     shares: dict[Stream, int] = field(default_factory=dict)
     rests: dict[Node, str] = field(default_factory=dict)
     kept: list[str] = field(default_factory=list)
-    choices: dict[str, Choice] = field(default_factory=dict)
+    choices: dict[str, SizeChoice] = field(default_factory=dict)
 
-    def chosen(self, node: Node, choice: Choice) -> Any:
+    def chosen(self, node: Node, choice: SizeChoice) -> Any:
         """The parameters of a node's unit: of its memory's sizes that which it is to have."""
         name = f"{node.name} {choice.full.kind}"
         self.choices[name] = choice
@@ -88,7 +88,7 @@ class Stored:
         return self.bits[node]
 
 
-class Rows(Protocol):
+class LoweredRows(Protocol):
     """The rows of a design table, without the depths of its FIFOs."""
 
     graph: Graph
@@ -98,7 +98,7 @@ class Rows(Protocol):
         """The table."""
 
 
-R = TypeVar("R", bound=Rows)
+R = TypeVar("R", bound=LoweredRows)
 
 
 @dataclass(frozen=True)

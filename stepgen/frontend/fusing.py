@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..compile.cost import unit_bits
-from ..compile.grouping import Grouping, Use, greedy, least_traffic
+from ..compile.grouping import Grouping, KernelEdge, greedy, least_traffic
 from ..compile.lower import lower as circuit_of
 from ..ir.arguments import checked
 from ..ir.dtypes import Tile, bf16
@@ -82,13 +82,13 @@ class Fused:
     onchip_bits: int
     lanes: int
     kernels: dict[str, int]
-    uses: tuple[Use, ...]
+    uses: tuple[KernelEdge, ...]
     grouping: Grouping
     published: Grouping
     groups: tuple[Group, ...]
 
     @property
-    def inside(self) -> list[Use]:
+    def inside(self) -> list[KernelEdge]:
         """Values that stay on chip."""
         number = {name: k for k, group in enumerate(self.groups) for name in group.names}
         return [use for use in self.uses if number[use.source] == number[use.target]]
@@ -214,11 +214,11 @@ def _memories(whole: Lowering, lanes: int) -> dict[str, int]:
     return found
 
 
-def _uses(whole: Lowering) -> list[Use]:
+def _uses(whole: Lowering) -> list[KernelEdge]:
     """The values that operations make for others."""
     made = {op.name for op in whole.model.ops}
     return [
-        Use(name, op.name, 0, _bytes(whole.values[name]), name)
+        KernelEdge(name, op.name, 0, _bytes(whole.values[name]), name)
         for op in whole.model.ops
         for name in _read(op)
         if name in made

@@ -23,7 +23,7 @@ from .weight import ELEMENTS, Array, Weight
 if TYPE_CHECKING:
     from .kinds.loop import Loop
     from .rows import Rows
-    from .run import Step
+    from .run import OpRun
     from .sharing import Matrix
     from .site import Site
 
@@ -193,7 +193,7 @@ class Kind(ABC):
 
     # `named` lets kinds name what they read: compute(self, at, x, weight, bias=None).
     @abstractmethod
-    def compute(self, at: Step, *xs: Array, **weights: Array) -> Array:
+    def compute(self, at: OpRun, *xs: Array, **weights: Array) -> Array:
         """The golden model, in doubles.
 
         Parameters

@@ -46,14 +46,14 @@ class Run:
                 own = array if name in shared or not layer else array[layer]
                 weights[role] = own if own.dtype.kind == "i" else own.astype(np.float64)
             inputs = [self.values[name] for name in op.inputs]
-            made = op.kind.compute(Step(self, op, layer), *inputs, **weights)
+            made = op.kind.compute(OpRun(self, op, layer), *inputs, **weights)
             self.values[op.name] = made
             if self.every is not None:
                 self.every[op.name, layer] = self.model.types[op.name].real(made)
 
 
 @dataclass(frozen=True)
-class Step:
+class OpRun:
     """An operation in a run.
 
     Attributes

@@ -20,14 +20,14 @@ from .rows import Rows
 from .weight import Array, Weight, computed
 
 if TYPE_CHECKING:
-    from .run import Step
+    from .run import OpRun
     from .site import Site
 
 MOST = 127
 """Steps of the largest number that is not cut off."""
 
 
-def per_step(at: Step | Site, step: Array) -> Array:
+def per_step(at: OpRun | Site, step: Array) -> Array:
     """What numbers are multiplied with, so that 1 is a step: as f32.
 
     Raises
@@ -44,7 +44,7 @@ def per_step(at: Step | Site, step: Array) -> Array:
     return found
 
 
-def counted(at: Step, x: Array | Numbers, step: Array) -> Numbers:
+def counted(at: OpRun, x: Array | Numbers, step: Array) -> Numbers:
     """The golden meaning: rows of real numbers in steps, the nearest ones; others are cut off."""
     real = x if isinstance(x, Numbers) else Numbers(numbers.round_to(x, "f32"))
     made: Numbers = real.map(fn.mul(), Numbers(per_step(at, step))).map(fn.convert(int8))

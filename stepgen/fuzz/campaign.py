@@ -126,7 +126,7 @@ class Tally:
         keys = (key.split(" > ") for key in self.known)
         return {(a, b): self.known[f"{a} > {b}"] for a, b in keys}
 
-    def add(self, one: Result) -> None:
+    def add(self, one: CampaignResult) -> None:
         """Count a case."""
         self.cases += 1
         self.runs += one.runs
@@ -144,7 +144,7 @@ class Tally:
 
 
 @dataclass(frozen=True)
-class Result:
+class CampaignResult:
     """What a worker says of one case.
 
     Attributes
@@ -214,7 +214,7 @@ class Share:
     imports: tuple[Path, ...]
 
 
-def tried(number: int, share: Share) -> Result:
+def tried(number: int, share: Share) -> CampaignResult:
     """Draw a case, compare, and reduce it if it fails in a new way."""
     try:
         drawn, steps, left_out = cases(
@@ -222,7 +222,7 @@ def tried(number: int, share: Share) -> Result:
         )
     except Exception as error:  # a crash before there is a program to keep
         says = f"drawing case {number} of seed {share.seed}: {type(error).__name__}: {error}"
-        return Result(number, "failed", Verdict("failed", says).signature, says)
+        return CampaignResult(number, "failed", Verdict("failed", says).signature, says)
     drawn = tuple(replace(one, simulator=share.simulator) for one in drawn)
     closely = share.rtl or number % SAMPLE == 0
     verdicts = compare_all(drawn, rtl=share.rtl, levels=closely)
@@ -250,7 +250,7 @@ def tried(number: int, share: Share) -> Result:
         crasher = small.dumps()
         if first and small is drawn[first] and compare(small, rtl=share.rtl).status != "failed":
             says += f" (after the {first} runs before it of case {number}, not alone)"
-    return Result(
+    return CampaignResult(
         number,
         verdict.status,
         verdict.signature,
@@ -292,9 +292,9 @@ def shrunk(found: Case, verdict: Verdict, *, rtl: bool, until: float = math.inf)
     return shrink(found, fails, tries=150 if rtl else 1500)
 
 
-def _share(share: Share) -> list[Result]:
+def _share(share: Share) -> list[CampaignResult]:
     import_files(share.imports)
-    done: list[Result] = []
+    done: list[CampaignResult] = []
     for number in share.numbers:
         if time.time() > share.until:
             break
@@ -372,7 +372,7 @@ def run(
             )
             for part in (tuple(numbers[k : k + size]) for k in range(0, len(numbers), size))
         ]
-        results: dict[int, Result] = {}
+        results: dict[int, CampaignResult] = {}
         try:
             for _, done in workers.run(_share, shares):
                 results |= {one.number: one for one in done}
@@ -390,7 +390,7 @@ def run(
     return tally
 
 
-def _keep(tally: Tally, folder: Path, one: Result) -> None:
+def _keep(tally: Tally, folder: Path, one: CampaignResult) -> None:
     if one.status != "failed" or one.signature in tally.failures:
         return
     message = one.says

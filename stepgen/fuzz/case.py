@@ -38,7 +38,7 @@ MOST_ABORTED = 2
 
 
 @dataclass(frozen=True)
-class Run:
+class CaseRun:
     """What the run of a program depends on beside its inputs.
 
     Attributes
@@ -109,7 +109,7 @@ class _Program:
 
 
 @dataclass(frozen=True)
-class Case(Run, _Program):
+class Case(CaseRun, _Program):
     """A program, its inputs and its run.
 
     Attributes
@@ -183,7 +183,7 @@ class Case(Run, _Program):
             if not isinstance(given, dict):
                 raise StepError(f"{where}: inputs must be an object, not {shown(given)}")
             inputs = {name: _array(value, f"{where}: {name}") for name, value in given.items()}
-            run = record(fields, Run, where)
+            run = record(fields, CaseRun, where)
             for name in run.early:
                 if name not in graph.inputs:
                     streams = ", ".join(graph.inputs) or "none"
@@ -193,7 +193,7 @@ class Case(Run, _Program):
             return Case(graph, inputs, **{f.name: getattr(run, f.name) for f in _RUN})
 
 
-_RUN = dataclasses.fields(Run)
+_RUN = dataclasses.fields(CaseRun)
 SPECIAL = {str(number): number for number in (math.inf, -math.inf, math.nan)}
 LONGEST = 1 << 20
 """The longest extent of an array without elements."""

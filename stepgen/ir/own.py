@@ -50,7 +50,7 @@ class OwnOperator(operator.Operator):
         """Use the operator: pass streams and parameters to `add`."""
 
     def build(self, node: Node, to: Any) -> None:
-        """Add actors to the timing on tiles, a `stepgen.timing.tiles.program.Program`.
+        """Add actors to the timing on tiles, a `stepgen.timing.tiles.program.TileProgram`.
 
         Raises
         ------

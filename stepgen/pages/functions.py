@@ -20,7 +20,7 @@ from ..ir.wire import LANES
 from ..semantics import tables
 from ..semantics.numbers import DTYPES
 from . import docstrings, probe, stubs
-from .probe import Operand, Use
+from .probe import FunctionUse, Operand
 
 
 @dataclass(frozen=True)
@@ -110,7 +110,7 @@ def _link(op: str) -> str:
     return f"[`{op}`](#{op})"
 
 
-def _typed(uses: Sequence[Use]) -> list[tuple[str, ...]]:
+def _typed(uses: Sequence[FunctionUse]) -> list[tuple[str, ...]]:
     """A row for all uses that differ only in element types, operator or irrelevant parameters."""
     by_use: dict[tuple[str, str], dict[tuple[str, ...], list[tuple[str, str]]]] = {}
     for use in uses:
@@ -149,7 +149,7 @@ def element(dtype: DataType) -> str:
     return str(dtype.element) if isinstance(dtype, Tile) else str(dtype)
 
 
-def _given(use: Use) -> str:
+def _given(use: FunctionUse) -> str:
     """The parameters that a function was tried with."""
     return ", ".join(
         f"{name}={value}" if isinstance(value, ElementType) else f"{name}={shown(value)}"
@@ -168,14 +168,14 @@ def _operand(operand: Operand, first: Operand) -> str:
     return other + _extents(operand.shape)
 
 
-def _made(use: Use) -> str:
+def _made(use: FunctionUse) -> str:
     """Shape of what comes out."""
     tiles = _extents(use.made.dtype.dims) if isinstance(use.made.dtype, Tile) else "selectors"
     cut = isinstance(use.function, Cut)
     return tiles + (f" in a stream {_extents(use.made.shape)}" if cut else "")
 
 
-def _facts(kind: type[Function], uses: Sequence[Use]) -> Iterator[str]:
+def _facts(kind: type[Function], uses: Sequence[FunctionUse]) -> Iterator[str]:
     if any(probe.repeats(use) for use in uses):
         yield "Extents of 1 are repeated."
     if issubclass(kind, Folded):
@@ -196,11 +196,11 @@ def _facts(kind: type[Function], uses: Sequence[Use]) -> Iterator[str]:
     yield f"Circuit: {_circuits(uses)}."
 
 
-def _tiles(use: Use) -> list[Tile]:
+def _tiles(use: FunctionUse) -> list[Tile]:
     return [s.dtype for s in use.made.node.inputs if isinstance(s.dtype, Tile)]
 
 
-def _state(uses: Sequence[Use]) -> str:
+def _state(uses: Sequence[FunctionUse]) -> str:
     starts: dict[str, list[str]] = defaultdict(list)
     for use in uses:
         function, out = use.function, use.made.dtype
@@ -217,7 +217,7 @@ def _state(uses: Sequence[Use]) -> str:
     return f"one tile, which starts at {one} where the program gives no `init`."
 
 
-def _circuits(uses: Sequence[Use], *, short: bool = False) -> str:
+def _circuits(uses: Sequence[FunctionUse], *, short: bool = False) -> str:
     """The units that uses become, with the types that they do for."""
     found: dict[str, list[tuple[str, str]]] = defaultdict(list)
     choices = {_given(use) for use in uses}

@@ -118,7 +118,7 @@ def operands(element: ElementType, number: int) -> Iterator[tuple[Operand, ...]]
 
 
 @dataclass(frozen=True)
-class Use:
+class FunctionUse:
     """One use of a function that its type rule lets through.
 
     Attributes
@@ -155,12 +155,12 @@ class Use:
 
 
 @cache
-def uses(kind: type[Function]) -> tuple[Use, ...]:
+def uses(kind: type[Function]) -> tuple[FunctionUse, ...]:
     """One use per operator, parameters and element type: the most general one."""
     return (*_uses(kind),)
 
 
-def _uses(kind: type[Function]) -> Iterator[Use]:
+def _uses(kind: type[Function]) -> Iterator[FunctionUse]:
     ops = {type(face).__name__: op for op, face in operators().items()}
     for op, given in itertools.product([ops[name] for name in appliers(kind)], parameters(kind)):
         for element in ELEMENTS.values():
@@ -180,7 +180,7 @@ def _fitting(
     op: str,
     given: Mapping[str, Any],
     tried: Iterable[tuple[Operand, ...]],
-) -> Iterator[Use]:
+) -> Iterator[FunctionUse]:
     for candidate in tried:
         made = _made(kind, op, given, candidate, EXTENTS)
         if made is None:  # a row of static length
@@ -188,10 +188,10 @@ def _fitting(
         if made is not None:
             numbered = _made(kind, op, given, candidate, NUMBERED)
             units = () if numbered is None else circuit(numbered.node)[0]
-            yield Use(op, given, candidate, made, units)
+            yield FunctionUse(op, given, candidate, made, units)
 
 
-def repeats(use: Use) -> bool:
+def repeats(use: FunctionUse) -> bool:
     """Whether the other tiles of a use may have extents of 1, which are repeated."""
     kind, (first, *others) = type(use.function), use.operands
     if not others or any(o.shape != first.shape for o in others):

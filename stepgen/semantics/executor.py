@@ -25,7 +25,7 @@ from stepgen.ir.wire import DONE, LANES, Beats, check_lanes
 from stepgen.semantics.access_order import Shared
 from stepgen.semantics.beats import to_beats
 from stepgen.semantics.inputs import given_tokens
-from stepgen.semantics.memory import Memory
+from stepgen.semantics.memory import TensorMemory
 from stepgen.semantics.numbers import Array
 from stepgen.semantics.process import Process, Reader, Use, Wait, Writer
 from stepgen.semantics.tokens import Token, decode
@@ -119,7 +119,7 @@ def run(
     """
     own = lanes_by_node(graph, lanes)
     given = _given(graph, inputs)
-    memory = Memory(graph, inputs)
+    memory = TensorMemory(graph, inputs)
     uses = _connect(graph, memory, own, given, choices or {}, guesses)
     if memory.ordered:
         _remember(uses, memory)
@@ -127,7 +127,7 @@ def run(
     return _result(graph, uses, memory)
 
 
-def _remember(uses: Iterable[Use], memory: Memory) -> None:
+def _remember(uses: Iterable[Use], memory: TensorMemory) -> None:
     """Give each process a past, and each output the past that its tokens bring."""
     for use in uses:
         own = memory.past(use.node)
@@ -158,7 +158,7 @@ def _given(graph: Graph, inputs: Mapping[str, Any]) -> dict[str, list[Token]]:
 
 def _connect(
     graph: Graph,
-    memory: Memory,
+    memory: TensorMemory,
     lanes: Mapping[str, int],
     given: Mapping[str, list[Token]],
     choices: Mapping[str, Sequence[int]],
@@ -301,7 +301,7 @@ def _placed(error: StepError, node: Node) -> StepError:
     return StepError(f"{node.name} ({node.where}): {error}")
 
 
-def _result(graph: Graph, uses: Iterable[Use], memory: Memory) -> Result:
+def _result(graph: Graph, uses: Iterable[Use], memory: TensorMemory) -> Result:
     streams: dict[str, list[Token]] = {}
     types: dict[str, StreamType] = {}
     for use in uses:

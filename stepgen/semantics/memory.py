@@ -118,7 +118,7 @@ def _layouts(graph: Graph) -> dict[str, Layout]:
     return {name: asked[name][0] if name in asked else None for name in graph.tensors}
 
 
-class Memory:
+class TensorMemory:
     """The contents of off-chip memory during a run.
 
     Parameters

@@ -17,7 +17,7 @@ from stepgen.ir.errors import StepError
 from stepgen.ir.stream import Node, Stream
 from stepgen.ir.wire import BARE, DONE, VALUE
 from stepgen.semantics.access_order import Known, Past
-from stepgen.semantics.memory import Memory
+from stepgen.semantics.memory import TensorMemory
 from stepgen.semantics.tokens import Check, Token
 
 T = TypeVar("T")
@@ -252,7 +252,7 @@ class Use:
     inputs: list[Reader]
     outputs: list[Writer]
     lanes: int
-    memory: Memory
+    memory: TensorMemory
     given: list[Token] | None = None
     choices: Iterator[int] | None = None
     cyclic: bool = False

@@ -12,7 +12,7 @@ from stepgen.ir.stream import StreamType
 from stepgen.ir.system import SystemGraph
 from stepgen.ir.wire import LANES
 from stepgen.semantics import executor
-from stepgen.semantics.memory import Memory
+from stepgen.semantics.memory import TensorMemory
 from stepgen.semantics.numbers import Array
 from stepgen.semantics.tokens import Token
 
@@ -83,11 +83,11 @@ def _run(
 def images(graph: Graph, inputs: Mapping[str, Any]) -> dict[str, Array]:
     """The contents of every tensor before the run, in memory order."""
     if not isinstance(graph, SystemGraph):
-        return Memory(graph, inputs).images
+        return TensorMemory(graph, inputs).images
     return {
         f"{part}_{name}": image
         for part, one in graph.parts.items()
-        for name, image in Memory(one, graph.own(part, inputs)).images.items()
+        for name, image in TensorMemory(one, graph.own(part, inputs)).images.items()
     }
 
 

@@ -8,7 +8,7 @@ from math import prod
 
 from . import published
 from .claims import compared, fold, of, pairs, table
-from .figure import Result, Row, Views
+from .figure import FigureResult, Row, Views
 from .point import ORIGINS, PUBLISHED, VIEWS, Point, Trace, Transform, Value
 from .report import VIEW_NAMES
 from .traces import Traces
@@ -87,10 +87,10 @@ def batch_rows(
     return rows
 
 
-def with_speedup(results: list[Result]) -> list[Result]:
+def with_speedup(results: list[FigureResult]) -> list[FigureResult]:
     """Add how much faster the dynamic schedule is than each schedule on the same batch."""
 
-    def batch(result: Result) -> tuple[Value, ...]:
+    def batch(result: FigureResult) -> tuple[Value, ...]:
         return tuple(v for name, v in result.row.labels.items() if name != "schedule")
 
     best = {batch(r): r for r in results if r["schedule"] == "dynamic"}
@@ -101,7 +101,7 @@ def with_speedup(results: list[Result]) -> list[Result]:
         if "cycles" in known and "cycles" in dynamic.row.known:
             known["dynamic_speedup"] = known["cycles"] / dynamic.row.known["cycles"]
         numbers = {**result.numbers, "dynamic_speedup": result["cycles"] / dynamic["cycles"]}
-        made.append(Result(Row(result.row.labels, result.row.point, known), numbers))
+        made.append(FigureResult(Row(result.row.labels, result.row.point, known), numbers))
     return made
 
 
@@ -150,5 +150,5 @@ def _schedules(views: Views, labels: Sequence[str]) -> Iterator[str]:
     )
 
 
-def _has_trace(result: Result) -> bool:
+def _has_trace(result: FigureResult) -> bool:
     return result.row.point.origin == ORIGINS[0]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from .figure import Result, Views
+from .figure import FigureResult, Views
 from .point import FAIR, PUBLISHED
 from .report import signed
 
@@ -19,14 +19,14 @@ def table(headings: Sequence[str], rows: Iterable[Sequence[Any]]) -> list[str]:
     return [f"| {' | '.join(line)} |" for line in lines]
 
 
-def pairs(views: Views) -> Iterator[tuple[Result, Result | None]]:
+def pairs(views: Views) -> Iterator[tuple[FigureResult, FigureResult | None]]:
     """Each run as published, and the fair one of the same labels where there is one."""
     fair = {tuple(r.row.labels.items()): r for r in views[FAIR]}
     for result in views[PUBLISHED]:
         yield result, fair.get(tuple(result.row.labels.items()))
 
 
-def equal(result: Result, number: str) -> str:
+def equal(result: FigureResult, number: str) -> str:
     """A number with ``=`` if it equals the published one, else with that one."""
     value, known = result.numbers[number], result.published(number)
     if known is None:
@@ -34,12 +34,12 @@ def equal(result: Result, number: str) -> str:
     return f"{value:,} =" if value == known else f"{value:,} (published: {known:,})"
 
 
-def compared(result: Result, number: str = "cycles") -> list[Any]:
+def compared(result: FigureResult, number: str = "cycles") -> list[Any]:
     """The published number, stepgen's, and the error."""
     return [result.published(number), result[number], signed(result.error(number))]
 
 
-def of(result: Result | None, number: str) -> Any:
+def of(result: FigureResult | None, number: str) -> Any:
     """A number of a run that may be missing."""
     return None if result is None else result[number]
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from . import plots
 from .claims import fold, of, pairs, table
-from .figure import Result, Row, Views
+from .figure import FigureResult, Row, Views
 from .moe import DYNAMIC_FLOPS, FAIR_MEMORY, STATIC_FLOPS
 from .point import FAIR, PUBLISHED, Point, Transform, Value
 from .traces import Traces
@@ -30,7 +30,7 @@ DIFFERS = (
 
 
 @dataclass(frozen=True)
-class Schedule:
+class DecoderSchedule:
     """A schedule of a decoder layer.
 
     Parameters
@@ -50,7 +50,7 @@ class Schedule:
     per_region: int = 1
 
 
-def row(traces: Traces, view: str, model_name: str, schedule: Schedule) -> Row:
+def row(traces: Traces, view: str, model_name: str, schedule: DecoderSchedule) -> Row:
     """One layer under one schedule."""
     model = traces.model("mixtral" if traces.small else model_name)
     heads = SMALL_HEADS if traces.small else KV_HEADS[model_name]
@@ -78,7 +78,7 @@ def row(traces: Traces, view: str, model_name: str, schedule: Schedule) -> Row:
 
 
 def _transforms(
-    schedule: Schedule, heads: int, experts: int, as_published: bool
+    schedule: DecoderSchedule, heads: int, experts: int, as_published: bool
 ) -> list[Transform]:
     per_request = [f"{x}_of_request{h}" for h in range(heads) for x in "qkv"]
     inputs = ["span", "place"] if as_published else ["span", "place", "filled"]
@@ -97,18 +97,18 @@ def _transforms(
     return steps
 
 
-def with_speedup(results: list[Result]) -> list[Result]:
+def with_speedup(results: list[FigureResult]) -> list[FigureResult]:
     """Add how much faster each schedule is than the first one of its model."""
-    first: dict[Value, Result] = {}
+    first: dict[Value, FigureResult] = {}
     for result in results:
         first.setdefault(result["model"], result)
     return [
-        Result(r.row, {**r.numbers, "speedup": first[r["model"]]["cycles"] / r["cycles"]})
+        FigureResult(r.row, {**r.numbers, "speedup": first[r["model"]]["cycles"] / r["cycles"]})
         for r in results
     ]
 
 
-def draw(part: Any, results: Sequence[Result]) -> None:
+def draw(part: Any, results: Sequence[FigureResult]) -> None:
     """Cycles, memory and compute of the schedules, relative to the first one of each model."""
     models = list(dict.fromkeys(r["model"] for r in results))
     panels = part.subplots(1, len(models), sharey=True, squeeze=False)[0]

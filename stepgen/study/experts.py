@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from .figure import Result
+from .figure import FigureResult
 from .point import CIRCUIT, Point, Transform, Value
 from .traces import Traces
 
@@ -55,7 +55,7 @@ def layers(traces: Traces) -> tuple[Layer, ...]:
 
 
 @dataclass(frozen=True)
-class Schedule:
+class ExpertSchedule:
     """How the tokens of an expert are grouped, and on how many regions experts run.
 
     Parameters
@@ -74,7 +74,7 @@ class Schedule:
     regions: int | None = None
 
 
-def point(traces: Traces, layer: Layer, schedule: Schedule, **circuit: Value) -> Point:
+def point(traces: Traces, layer: Layer, schedule: ExpertSchedule, **circuit: Value) -> Point:
     """A layer under a schedule, on a circuit with fields of `circuit.Settings`."""
     model = traces.model(layer.model)
     experts = model.sizes["experts"]
@@ -104,12 +104,12 @@ def products(point: Point) -> int:
     return routing.size * int(size["width"]) * int(size["hidden"])  # type: ignore[arg-type]
 
 
-def utilization(result: Result) -> float:
+def utilization(result: FigureResult) -> float:
     """Products that are needed, by those that all matrix units could make in the cycles."""
     return products(result.row.point) / float(result["multipliers"] * result["cycles"])
 
 
-def labelled(layer: Layer, schedule: Schedule) -> Mapping[str, Value]:
+def labelled(layer: Layer, schedule: ExpertSchedule) -> Mapping[str, Value]:
     """Labels of a row."""
     rows = "all" if schedule.rows is None else schedule.rows
     return {"layer": layer.title, "tiles": schedule.tiling, "rows": rows, "routed": schedule.routed}

@@ -35,7 +35,7 @@ class Row:
 
 
 @dataclass(frozen=True)
-class Result:
+class FigureResult:
     """A run and its numbers."""
 
     row: Row
@@ -72,13 +72,13 @@ class Result:
         return columns
 
 
-Views = Mapping[str, Sequence[Result]]
+Views = Mapping[str, Sequence[FigureResult]]
 """Results by view."""
 
-Derive = Callable[[list[Result]], list[Result]]
+Derive = Callable[[list[FigureResult]], list[FigureResult]]
 
 
-def _as_they_are(results: list[Result]) -> list[Result]:
+def _as_they_are(results: list[FigureResult]) -> list[FigureResult]:
     return results
 
 
@@ -117,7 +117,7 @@ class Figure:
     title: str
     differs: str
     rows: Callable[[Traces, str], list[Row]]
-    draw: Callable[[Any, Sequence[Result]], None]
+    draw: Callable[[Any, Sequence[FigureResult]], None]
     shown: Sequence[str] = ("cycles", "traffic", "memory_allocated")
     derive: Derive = _as_they_are
     claims: Callable[[Views], Iterable[str]] | None = None

@@ -13,7 +13,7 @@ from rich.console import RenderableType
 from ..report.canvas import new_figure
 from ..report.console import table
 from ..tools.atomic import atomic_file
-from .figure import Figure, Result
+from .figure import Figure, FigureResult
 from .point import CIRCUIT, FAIR, PUBLISHED
 
 SUFFIXES = (".csv", ".png", ".pdf")
@@ -64,7 +64,7 @@ _TOLD = {
 """The same in full."""
 
 
-def origin(result: Result) -> str:
+def origin(result: FigureResult) -> str:
     """Origin of the input of a run, as text; empty if it has none."""
     point = result.row.point
     return INPUTS[point.origin] if point.traces else ""
@@ -75,7 +75,7 @@ class Outcome:
     """A figure with its results by view, and the files that were written."""
 
     figure: Figure
-    results: Mapping[str, Sequence[Result]]
+    results: Mapping[str, Sequence[FigureResult]]
     files: Mapping[str, Path]
 
     def document(self) -> dict[str, Any]:
@@ -98,7 +98,7 @@ class Outcome:
 
 
 def view_table(
-    figure: Figure, view: str, results: Sequence[Result], part: Any = None
+    figure: Figure, view: str, results: Sequence[FigureResult], part: Any = None
 ) -> RenderableType:
     """The results of one view, with published numbers where known."""
     labels = [name for name in results[0].row.labels if len({r[name] for r in results}) > 1]
@@ -129,7 +129,7 @@ def _both(figure: Figure) -> bool:
     return len({_MEMORY_OF[name] for name in figure.shown if name in _MEMORY_OF}) > 1
 
 
-def _comparable(view: str, name: str, results: Sequence[Result]) -> bool:
+def _comparable(view: str, name: str, results: Sequence[FigureResult]) -> bool:
     """Whether there is something published beside which the numbers of a view may stand."""
     return view == PUBLISHED and any(name in r.row.known for r in results)
 
@@ -138,7 +138,7 @@ def _heading(figure: Figure) -> str:
     return f"Figure {figure.name}" if figure.name.isdecimal() else figure.title
 
 
-def heading(figure: Figure, view: str, results: Sequence[Result]) -> str:
+def heading(figure: Figure, view: str, results: Sequence[FigureResult]) -> str:
     """What a picture shows, whose settings they are, and where its inputs come from."""
     points = [result.row.point for result in results]
     inputs = dict.fromkeys(_TOLD[point.origin] for point in points if point.traces)
@@ -171,7 +171,7 @@ _SMALL = 0.0005
 """Relative differences below would be shown as nothing."""
 
 
-def write(figure: Figure, results: Mapping[str, Sequence[Result]], out: Path) -> Outcome:
+def write(figure: Figure, results: Mapping[str, Sequence[FigureResult]], out: Path) -> Outcome:
     """Write the CSV and the pictures of a figure.
 
     Parameters
@@ -201,7 +201,7 @@ _UNDATED = {"png": {"Software": None}, "pdf": {"CreationDate": None}}
 """The same results give the same files."""
 
 
-def picture(figure: Figure, results: Mapping[str, Sequence[Result]]) -> Any:
+def picture(figure: Figure, results: Mapping[str, Sequence[FigureResult]]) -> Any:
     """A figure as a figure of matplotlib: the views below each other."""
     width, height = figure.size
     views = [view for view in figure.views if view in results]

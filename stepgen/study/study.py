@@ -12,7 +12,7 @@ from ..tools.waiting import Progress, quiet
 from ..tools.workers import ALONE, Workers
 from . import evaluate as timing
 from .evaluate import Numbers
-from .figure import Figure, Result, Views
+from .figure import Figure, FigureResult, Views
 from .figures import figures
 from .point import VIEWS, Point
 from .report import Outcome, write
@@ -89,9 +89,9 @@ def measured(
     ]
     points = [row.point for _, _, some in rows for row in some]
     numbers = iter(sweep(points, workers=workers, evaluate=evaluate, progress=progress))
-    by_figure: dict[str, dict[str, list[Result]]] = {figure.name: {} for figure in wanted}
+    by_figure: dict[str, dict[str, list[FigureResult]]] = {figure.name: {} for figure in wanted}
     for figure, view, some in rows:
-        results = [Result(row, next(numbers)) for row in some]
+        results = [FigureResult(row, next(numbers)) for row in some]
         by_figure[figure.name][view] = figure.derive(results)
     return [(figure, by_figure[figure.name]) for figure in wanted]
 

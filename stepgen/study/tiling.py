@@ -8,7 +8,7 @@ from typing import Any
 from ..timing.tiles.depths import UNBOUNDED, Depth
 from . import plots, published
 from .claims import BYTES, compared, equal, fold, of, pairs, table
-from .figure import Result, Row, Views
+from .figure import FigureResult, Row, Views
 from .moe import DYNAMIC_FLOPS, FAIR_MEMORY, FIFOS, STATIC_FLOPS, machine, memory
 from .point import PUBLISHED, VIEWS, Point, Value
 from .report import VIEW_NAMES, origin
@@ -85,7 +85,7 @@ def tiling_rows(
     return rows
 
 
-def draw_frontiers(part: Any, results: Sequence[Result]) -> None:
+def draw_frontiers(part: Any, results: Sequence[FigureResult]) -> None:
     """Figures 9 and 10: one panel per model, cycles against on-chip memory."""
     models = list(dict.fromkeys(r["model"] for r in results))
     panels = part.subplots(1, len(models), squeeze=False)[0]
@@ -103,7 +103,7 @@ def draw_frontiers(part: Any, results: Sequence[Result]) -> None:
     plots.legend(part, panels, columns=5)
 
 
-def with_distance(results: list[Result]) -> list[Result]:
+def with_distance(results: list[FigureResult]) -> list[FigureResult]:
     """Add the Pareto improvement distance of each dynamic point to the static ones of its model.
 
     It is the factor by which the nearest static point is worse in the metric in which it is worst
@@ -116,16 +116,16 @@ def with_distance(results: list[Result]) -> list[Result]:
         if result["tile"] == "dynamic":
             static = static_beside(result, results)
             numbers["pareto_distance"] = pareto_distance(result, static, held)
-        made.append(Result(result.row, numbers))
+        made.append(FigureResult(result.row, numbers))
     return made
 
 
-def pareto_distance(one: Result, others: Sequence[Result], held: str) -> float:
+def pareto_distance(one: FigureResult, others: Sequence[FigureResult], held: str) -> float:
     """The factor by which the nearest of the others is worse in cycles or memory, its worst."""
     return min(max(float(r[n] / one[n]) for n in ("cycles", held)) for r in others)
 
 
-def static_beside(dynamic: Result, results: Sequence[Result]) -> list[Result]:
+def static_beside(dynamic: FigureResult, results: Sequence[FigureResult]) -> list[FigureResult]:
     """The static tiles that a dynamic point is compared with: same model, same FIFOs."""
     return [
         r
@@ -183,7 +183,7 @@ def _beside_the_frontier(views: Views, fifos: Sequence[str]) -> Iterator[str]:
     yield from table([*heads, "its cycles over dynamic", "its on-chip bytes over dynamic"], rows)
 
 
-def _of_fifos(results: Sequence[Result]) -> Iterator[str]:
+def _of_fifos(results: Sequence[FigureResult]) -> Iterator[str]:
     """How much unbounded FIFOs change."""
     deep = [r for r in results if r["FIFOs"] == UNBOUNDED]
     for model in dict.fromkeys(r["model"] for r in deep):
@@ -202,7 +202,7 @@ def _of_fifos(results: Sequence[Result]) -> Iterator[str]:
         )
 
 
-def draw_ratios(part: Any, results: Sequence[Result]) -> None:
+def draw_ratios(part: Any, results: Sequence[FigureResult]) -> None:
     """Figures 19 and 20: cycles, traffic and memory, each over that of dynamic tiles."""
     models = list(dict.fromkeys(r["model"] for r in results))
     held = memory(results[0].row.point.view)

@@ -30,7 +30,7 @@ def device() -> Iterator[Device]:
         yield found
 
 
-def examined(device: Device) -> dict[str, selftest.Step]:
+def examined(device: Device) -> dict[str, selftest.SelfTestStep]:
     _, inputs = selftest.program()
     return {step.name: step for step in selftest.examine(lambda: device, inputs)}
 

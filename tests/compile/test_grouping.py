@@ -8,16 +8,16 @@ from itertools import product
 import pytest
 
 import stepgen as sg
-from stepgen.compile.grouping import Use, greedy, least_traffic
+from stepgen.compile.grouping import KernelEdge, greedy, least_traffic
 
 KERNELS = {"k0": 10, "k1": 12, "k2": 14, "k3": 11, "k4": 9}
 USES = [
-    Use("k0", "k1"),
-    Use("k0", "k2", 20),
-    Use("k1", "k2"),
-    Use("k2", "k3", 6),
-    Use("k1", "k4", 3),
-    Use("k3", "k4"),
+    KernelEdge("k0", "k1"),
+    KernelEdge("k0", "k2", 20),
+    KernelEdge("k1", "k2"),
+    KernelEdge("k2", "k3", 6),
+    KernelEdge("k1", "k4", 3),
+    KernelEdge("k3", "k4"),
 ]
 
 
@@ -36,10 +36,10 @@ def test_what_does_not_fit_opens_a_group() -> None:
     assert greedy(KERNELS, USES, 14).groups == tuple((name,) for name in KERNELS)
 
 
-def drawn(rng: random.Random, count: int) -> tuple[dict[str, int], list[Use]]:
+def drawn(rng: random.Random, count: int) -> tuple[dict[str, int], list[KernelEdge]]:
     names = [f"n{i}" for i in range(count)]
     uses = [
-        Use(names[i], names[j], rng.choice([0, 0, 8, 20]), rng.randint(1, 9))
+        KernelEdge(names[i], names[j], rng.choice([0, 0, 8, 20]), rng.randint(1, 9))
         for i in range(count)
         for j in range(i + 1, min(count, i + 4))
         if rng.random() < 0.5
@@ -47,7 +47,7 @@ def drawn(rng: random.Random, count: int) -> tuple[dict[str, int], list[Use]]:
     return {name: rng.randint(5, 20) for name in names}, uses
 
 
-def by_brute_force(kernels: dict[str, int], uses: list[Use], budget: int) -> int:
+def by_brute_force(kernels: dict[str, int], uses: list[KernelEdge], budget: int) -> int:
     """Least traffic over all ways to number the groups that kernels are in."""
     best = sum(2 * use.size for use in uses)
     for numbers in product(range(len(kernels)), repeat=len(kernels)):
@@ -95,4 +95,4 @@ def test_mistakes() -> None:
     with pytest.raises(
         sg.StepError, match="k0 reads what k1 makes, so k1 must come before it among"
     ):
-        least_traffic(KERNELS, [Use("k1", "k0")], 60)
+        least_traffic(KERNELS, [KernelEdge("k1", "k0")], 60)

@@ -17,7 +17,7 @@ from stepgen.emit.design_writer import write
 from stepgen.hw.design.table import Design
 from stepgen.hw.names import verilog_name
 from stepgen.program.program import Program, load
-from stepgen.semantics.memory import Memory
+from stepgen.semantics.memory import TensorMemory
 
 HERE = Path(__file__).parent
 SIZES = {"tokens": 6, "experts": 2, "top": 1, "width": 8, "hidden": 8, "columns": 8}
@@ -130,7 +130,7 @@ def test_a_design_beside_a_host(program, simulator, tmp_path):
     write(tmp_path, whole, design, wraps=["axi"])
     (tmp_path / "soc.v").write_text(soc(design))
     arrays = of_streams(experiment)
-    before = Memory(experiment.graph, experiment.inputs).images
+    before = TensorMemory(experiment.graph, experiment.inputs).images
     for name, image in experiment.reference.images.items():
         arrays[f"{name}/before"] = before[name].view(np.uint8)
         arrays[f"{name}/after"] = image.view(np.uint8)

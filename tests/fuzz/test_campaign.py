@@ -76,7 +76,7 @@ def test_what_was_compared_before_an_interrupt_is_kept(
     monkeypatch.setattr(campaign, "SHARE", {True: 4, False: 4})
     shares = campaign._share
 
-    def interrupted(share: campaign.Share) -> list[campaign.Result]:
+    def interrupted(share: campaign.Share) -> list[campaign.CampaignResult]:
         if share.numbers[0] == 4:
             raise KeyboardInterrupt
         return shares(share)

@@ -19,7 +19,7 @@ from stepgen.ir.stalls import Stalls
 from stepgen.program.program import find
 from stepgen.study import circuit, experts, study
 from stepgen.study.evaluate import build, evaluate
-from stepgen.study.figure import Result, Row
+from stepgen.study.figure import FigureResult, Row
 from stepgen.study.figures import figures
 from stepgen.study.figures.rtl_attention import balanced
 from stepgen.study.figures.rtl_tiles import with_gains
@@ -82,7 +82,7 @@ def test_numbers_are_those_of_the_circuit(results):
 
 def fake(tiles, routed, bits, cycles):
     row = Row({"layer": "l", "bus": 64, "tiles": tiles, "routed": routed}, Point("moe"))
-    return Result(row, {"cycles": cycles, "onchip_bits": bits})
+    return FigureResult(row, {"cycles": cycles, "onchip_bits": bits})
 
 
 def test_gains_compare_with_static_tiles_that_need_no_more():

@@ -16,7 +16,7 @@ from stepgen.cli.app import execute
 from stepgen.ir.errors import StepError
 from stepgen.study import plots, published, study
 from stepgen.study.evaluate import evaluate
-from stepgen.study.figure import Figure, Result, Row
+from stepgen.study.figure import Figure, FigureResult, Row
 from stepgen.study.figures import figures
 from stepgen.study.point import FAIR, PUBLISHED, VIEWS, Point, Trace
 from stepgen.study.report import signed, view_table
@@ -115,7 +115,7 @@ def test_small_programs_do_not_fill_a_published_region_more_than_its_share(outco
 def fake(cycles, memory, tile, view=FAIR):
     point = Point("moe_swiglu", view=view)
     numbers = {"cycles": cycles, "memory_peak": memory}
-    return Result(Row({"model": "m", "tile": tile}, point), numbers)
+    return FigureResult(Row({"model": "m", "tile": tile}, point), numbers)
 
 
 def test_the_distance_from_the_frontier_is_that_of_the_nearest_point():
@@ -131,7 +131,7 @@ def test_the_distance_from_the_frontier_is_that_of_the_nearest_point():
 def results_of(origin, view):
     trace = Trace("r", origin, ((0, 1),))
     point = Point("moe_swiglu", traces={"routing": trace}, view=view)
-    return [Result(Row({"tile": 8, "model": "m"}, point, {"cycles": 200}), {"cycles": 210})]
+    return [FigureResult(Row({"tile": 8, "model": "m"}, point, {"cycles": 200}), {"cycles": 210})]
 
 
 @pytest.mark.parametrize(
@@ -264,7 +264,7 @@ def test_a_view_that_does_not_exist_is_named():
 def test_figure_8_moves_and_holds_the_published_bytes(tiles):
     rows = figures()["8"].rows(Traces(), PUBLISHED)
     row = next(r for r in rows if tuple(r.labels.values()) == tiles)
-    result = Result(row, evaluate(row.point))
+    result = FigureResult(row, evaluate(row.point))
     assert {n: result.error(n) for n in ("traffic", "memory_allocated")} == {
         "traffic": 0, "memory_allocated": 0,
     }  # fmt: skip
@@ -287,7 +287,9 @@ def test_figure_10_has_both_depths_of_fifos():
 def test_a_dynamic_point_is_compared_with_static_ones_of_the_same_fifos():
     results = [fake(800, 10, 8), fake(200, 10, "dynamic")]
     deep = [
-        Result(Row({**r.row.labels, "FIFOs": "unbounded"}, r.row.point), {**r.numbers, "cycles": n})
+        FigureResult(
+            Row({**r.row.labels, "FIFOs": "unbounded"}, r.row.point), {**r.numbers, "cycles": n}
+        )
         for r, n in zip(results, (300, 100), strict=True)
     ]
     made = with_distance([*results, *deep])

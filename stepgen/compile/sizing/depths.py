@@ -13,7 +13,7 @@ from ...hw.design.table import Channel, Design
 from ...ir.errors import StepError
 from .flow import Flow
 from .network import Block, Edge, Network
-from .requirements import Choice, Requirement, requirements
+from .requirements import Clock, Requirement, requirements
 from .waits import Break, Wait, Waits, meet
 
 SOURCE, SINK = -2, -3
@@ -22,7 +22,7 @@ SOURCE, SINK = -2, -3
 HUGE = 1 << 60
 """Cost of a dim without bound, to choose the channel that an error names."""
 
-Cost = Callable[[Requirement, Choice, Edge], float]
+Cost = Callable[[Requirement, Clock, Edge], float]
 
 
 class Unbounded(StepError):
@@ -48,7 +48,7 @@ class Cut:
     """Channels that are made deeper for a requirement, and the bits that this costs."""
 
     bits: float
-    choice: Choice
+    choice: Clock
     edges: list[Edge]
 
 
@@ -109,16 +109,16 @@ class Sizing:
         clocks = chain.from_iterable(_clocks(block, need.full, one) for one in need.awaited)
         choices = [
             *(
-                Choice(level, 1, block.paces(clock, level))
+                Clock(level, 1, block.paces(clock, level))
                 for clock in dict.fromkeys(clocks)
                 for level in range(block.levels(clock) + 1)
             ),
-            *(Choice(0, 1, one.paces) for one in block.numberings),
+            *(Clock(0, 1, one.paces) for one in block.numberings),
         ]
         meeting = [one for one in choices if meet(block, one, need.full, *need.awaited)]
         return Waits(need, partial(self.cost, block), self._following).cheapest(meeting, most)
 
-    def room(self, block: Block, choice: Choice, edge: Edge) -> float:
+    def room(self, block: Block, choice: Clock, edge: Edge) -> float:
         """Beats of an epoch."""
         pace = choice.pace(edge)
         if pace is None:
@@ -127,7 +127,7 @@ class Sizing:
         alone = choice.level == RUN and len(block.outs[edge.tail]) == 1
         return pace.room(edge.extents) - alone
 
-    def cost(self, block: Block, choice: Choice, edge: Edge) -> float:
+    def cost(self, block: Block, choice: Clock, edge: Edge) -> float:
         """Bits that an edge grows by to hold an epoch."""
         pace = choice.pace(edge)
         if edge.queue is not None:
@@ -143,7 +143,7 @@ class Sizing:
             found = min(found, _cut(need, choice, cost, found.bits), key=lambda cut: cut.bits)
         return found
 
-    def depth(self, need: Requirement, choice: Choice, edge: Edge) -> float:
+    def depth(self, need: Requirement, choice: Clock, edge: Edge) -> float:
         """Beats that a channel must hold if the requirement is met there."""
         pace = choice.pace(edge)
         if pace is None:
@@ -155,7 +155,7 @@ class Sizing:
             beats -= need.block.parts[edge.head].keeps.get(edge.name, 0)
         return beats
 
-    def growth(self, need: Requirement, choice: Choice, edge: Edge) -> float:
+    def growth(self, need: Requirement, choice: Clock, edge: Edge) -> float:
         """Bits that an edge grows by if the requirement is met there."""
         if self._closes(need, choice, edge):
             return 0
@@ -181,7 +181,7 @@ class Sizing:
             self._known[key] = channel.memory_bits_of(depth)
         return self._known[key]
 
-    def _closes(self, need: Requirement, choice: Choice, edge: Edge) -> bool:
+    def _closes(self, need: Requirement, choice: Clock, edge: Edge) -> bool:
         """Whether a queue between the starts and an edge holds an epoch back until it is complete.
 
         Then the awaited beats of the epoch have been sent too, if they do not lag.
@@ -195,7 +195,7 @@ class Sizing:
     def unbounded(self, need: Requirement) -> Unbounded:
         """The error for a requirement that no depth meets; it names the cheapest channel."""
 
-        def cost(need: Requirement, choice: Choice, edge: Edge) -> float:
+        def cost(need: Requirement, choice: Clock, edge: Edge) -> float:
             bits = self.growth(need, choice, edge)
             missing = sum(math.isinf(e.bound) for e in edge.extents)
             return bits if edge.queue or bits < math.inf else missing * HUGE
@@ -222,7 +222,7 @@ def _clocks(block: Block, full: Edge, awaited: Edge) -> list[int]:
     return [*found, *sorted({clock for clock in clocks if clock is not None})]
 
 
-def _cut(need: Requirement, choice: Choice, cost: Cost, most: float) -> Cut:
+def _cut(need: Requirement, choice: Clock, cost: Cost, most: float) -> Cut:
     """Minimum cut between the starts and `full`, if it takes fewer bits than `most`."""
     above = need.block.above[need.full.tail]
     edges = [e for e in need.block.edges if e == need.full or e.head in above]

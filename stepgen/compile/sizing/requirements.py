@@ -15,7 +15,7 @@ ENTIRE = Pace(RUN)
 
 
 @dataclass(frozen=True)
-class Choice:
+class Clock:
     """One clock, in whose epochs the space of a requirement can be counted.
 
     Attributes
@@ -61,7 +61,7 @@ class Requirement:
     block: Block
     full: Edge
     awaited: tuple[Edge, ...]
-    choices: tuple[Choice, ...]
+    choices: tuple[Clock, ...]
 
     @cached_property
     def starts(self) -> set[int]:
@@ -111,7 +111,7 @@ def never_waits(block: Block, joint: int, full: Edge, awaited: Edge) -> bool:
 
 def _choices(
     block: Block, clock: int | None, joint: int, full: Edge, awaited: Edge
-) -> tuple[Choice, ...]:
+) -> tuple[Clock, ...]:
     """The clocks that bound when the awaited beats arrive; none if they never wait for `full`."""
     meets = block.parts[joint].meets
     choices = []
@@ -129,9 +129,9 @@ def _choices(
             continue
         if b.prompt:
             return ()
-        choices.append(Choice(level, int(b.lag) + 1, paces))
+        choices.append(Clock(level, int(b.lag) + 1, paces))
     if clock is None:
-        choices.append(Choice(RUN, 1, {}))
+        choices.append(Clock(RUN, 1, {}))
     return tuple(choices)
 
 

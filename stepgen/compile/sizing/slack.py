@@ -42,13 +42,13 @@ def balanced(
     """
     depths = {}
     for block in Network(design, extents, fed_back).blocks():
-        for edge, beats in Schedule(block, design).stays():
+        for edge, beats in BlockTimes(block, design).stays():
             if edge.queue is None and (depth := 2 + beats) > design.channel[edge.name].depth:
                 depths[edge.name] = depth
     return depths
 
 
-class Schedule:
+class BlockTimes:
     """When the parts of a block see their first beats, if a beat passes in every cycle.
 
     Parameters

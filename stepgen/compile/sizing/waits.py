@@ -11,15 +11,15 @@ from operator import attrgetter
 from ...hw.design.pace import RUN
 from .flow import Flow
 from .network import Block, Edge
-from .requirements import Choice, Requirement, never_waits
+from .requirements import Clock, Requirement, never_waits
 
 Wait = tuple[Edge, bool]
 """An edge that a part waits at, and whether it waits for space there, not for beats."""
 
-Cost = Callable[[Choice, Edge], float]
+Cost = Callable[[Clock, Edge], float]
 """Bits that an edge grows by to hold an epoch."""
 
-WHOLE = Choice(RUN, 1, {})
+WHOLE = Clock(RUN, 1, {})
 """The entire run as one epoch, which all edges have in common."""
 
 START = -1
@@ -38,7 +38,7 @@ class Break:
     """Edges that hold an epoch each, so that no cycle of waits closes, and what they grow by."""
 
     bits: float
-    edges: tuple[tuple[Choice, Edge], ...] = ()
+    edges: tuple[tuple[Clock, Edge], ...] = ()
 
 
 NEVER = Break(math.inf)
@@ -105,7 +105,7 @@ class Waits:
         self._costs: dict[tuple[int, Edge], float] = {}
         self._found: dict[Hashable, _Found] = {}
 
-    def cheapest(self, choices: Sequence[Choice], most: float) -> Break:
+    def cheapest(self, choices: Sequence[Clock], most: float) -> Break:
         """The edges that break all cycles with the fewest bits, if these are fewer than `most`.
 
         Cycles that leave what the epochs of a choice number are broken by those of a later choice.
@@ -121,7 +121,7 @@ class Waits:
         except _TooLong:
             return NEVER
 
-    def cost(self, choice: Choice, edge: Edge) -> float:
+    def cost(self, choice: Clock, edge: Edge) -> float:
         """Bits that an edge grows by to hold an epoch of a choice."""
         key = id(choice), edge
         if key not in self._costs:
@@ -131,7 +131,7 @@ class Waits:
     def _elsewhere(
         self,
         leaving: Sequence[Wait],
-        choices: Sequence[Choice],
+        choices: Sequence[Clock],
         before: frozenset[Wait],
         visited: frozenset[int],
         most: float,
@@ -157,7 +157,7 @@ class Waits:
     def _best(
         self,
         starts: Sequence[Wait],
-        tries: Sequence[tuple[Choice, Sequence[Choice]]],
+        tries: Sequence[tuple[Clock, Sequence[Clock]]],
         before: frozenset[Wait],
         visited: frozenset[int],
         most: float,
@@ -179,8 +179,8 @@ class Waits:
     def _by(
         self,
         starts: Sequence[Wait],
-        choice: Choice,
-        others: Sequence[Choice],
+        choice: Clock,
+        others: Sequence[Clock],
         before: frozenset[Wait],
         visited: frozenset[int],
         most: float,
@@ -208,8 +208,8 @@ class Waits:
     def _search(
         self,
         starts: Sequence[Wait],
-        choice: Choice,
-        others: Sequence[Choice],
+        choice: Clock,
+        others: Sequence[Clock],
         before: frozenset[Wait],
         visited: frozenset[int],
         most: float,
@@ -242,7 +242,7 @@ class Waits:
         return Break(bits + beyond.bits, (*((choice, edge) for edge in edges), *beyond.edges))
 
     def _reached(
-        self, starts: Sequence[Wait], choice: Choice, visited: frozenset[int]
+        self, starts: Sequence[Wait], choice: Clock, visited: frozenset[int]
     ) -> _Reached | None:
         """The waits that follow those of `starts`; None if a cycle closes and no edge may grow."""
         full, block = self.need.full, self.need.block
@@ -288,7 +288,7 @@ class Waits:
         return self._following[wait]
 
 
-def meet(block: Block, choice: Choice, *inputs: Edge) -> bool:
+def meet(block: Block, choice: Clock, *inputs: Edge) -> bool:
     """Whether a part that waits at one input has consumed all earlier epochs of another."""
     meets = block.parts[inputs[0].head].meets
     known = [(choice.pace(edge), meets.get(edge.name, 0)) for edge in inputs]
@@ -301,7 +301,7 @@ def _waiting(wait: Wait) -> int:
     return edge.tail if for_space else edge.head
 
 
-def _numbered(choice: Choice, wait: Wait) -> bool:
+def _numbered(choice: Clock, wait: Wait) -> bool:
     """Whether the epochs of a choice say how far both ends of an edge are."""
     edge, for_space = wait
     pace = choice.pace(edge)

@@ -11,7 +11,7 @@ from ...ir.stream import Stream
 from ..cached import parted
 from ..kind import Kind, Operands, Value
 from ..rows import Rows
-from ..run import Step
+from ..run import OpRun
 from ..site import Site
 from ..weight import Array, Weight
 
@@ -51,7 +51,7 @@ class Attention(Kind):
         return Value((*q.shape[:2], v.shape[2]))
 
     def compute(  # type: ignore[override]
-        self, at: Step, q: Array, k: Array, v: Array, window: Array | float = 0.0
+        self, at: OpRun, q: Array, k: Array, v: Array, window: Array | float = 0.0
     ) -> Array:
         """All tokens of the run, which see those in the cache."""
         keys, values, seen = self.context(at, q, k, v, window)
@@ -64,7 +64,7 @@ class Attention(Kind):
         return np.asarray(np.einsum("hts,shd->thd", weights, values))
 
     def context(
-        self, at: Step, q: Array, k: Array, v: Array, window: Array | float
+        self, at: OpRun, q: Array, k: Array, v: Array, window: Array | float
     ) -> tuple[Array, Array, Array]:
         """Keys and values of each head of queries, and which of them a token sees."""
         if not self.causal and at.run.state is not None:

@@ -8,7 +8,7 @@ import numpy as np
 
 from ..kind import Kind, Operands, Value
 from ..rows import Rows
-from ..run import Step
+from ..run import OpRun
 from ..site import Site
 from ..weight import Array, Weight
 
@@ -26,7 +26,7 @@ class Embedding(Kind):
         _, width = given.dims("table", 2)
         return Value((given.x.shape[0], width))
 
-    def compute(self, at: Step, x: Array, table: Array) -> Array:  # type: ignore[override]
+    def compute(self, at: OpRun, x: Array, table: Array) -> Array:  # type: ignore[override]
         """The rows."""
         at.op.check_numbers(x, len(table), "its table")
         return np.asarray(table[x])

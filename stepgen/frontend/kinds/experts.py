@@ -15,7 +15,7 @@ from ...ir.function import Function
 from ...ir.stream import Stream
 from ..kind import Kind, Operands, Value
 from ..rows import Rows
-from ..run import Step
+from ..run import OpRun
 from ..sent import given, sent
 from ..site import Site
 from ..weight import Array, Weight
@@ -120,7 +120,7 @@ class Experts(Kind):
             given.fail(f"{self.fn} is not a function of one number")
         return given.x
 
-    def compute(self, at: Step, x: Array, **weights: Array) -> Array:  # type: ignore[override]
+    def compute(self, at: OpRun, x: Array, **weights: Array) -> Array:  # type: ignore[override]
         """All tokens, expert by expert."""
         logits = x @ weights["router"]
         chosen = np.argsort(-logits, -1, kind="stable")[:, : self.top]
@@ -138,7 +138,7 @@ class Experts(Kind):
             made[token] += shares[token, rank, None] * done
         return made
 
-    def one(self, at: Step, x: Array, gate: Array, up: Array, down: Array) -> Array:
+    def one(self, at: OpRun, x: Array, gate: Array, up: Array, down: Array) -> Array:
         """The golden model of one expert."""
         act: Any = self.fn
         gated, upped = x @ gate, x @ up

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from ..kind import Kind, Operands, Value
 from ..rows import Rows
-from ..run import Step
+from ..run import OpRun
 from ..site import Site
 from ..weight import Array
 
@@ -30,7 +30,7 @@ class Heads(Kind):
             given.fail(f"a row of {width} can't be cut into heads of {self.each}")
         return given.x.with_width(width // self.each, self.each)
 
-    def compute(self, at: Step, x: Array) -> Array:  # type: ignore[override]
+    def compute(self, at: OpRun, x: Array) -> Array:  # type: ignore[override]
         """The same numbers."""
         return x.reshape(len(x), -1, self.each)
 

@@ -14,7 +14,7 @@ from ..form import Form, Weights, real
 from ..integers import MOST, Numbers, powers, products, quotients
 from ..kind import Kind, Operands, Value
 from ..rows import Rows
-from ..run import Step
+from ..run import OpRun
 from ..site import Site
 from ..weight import Array, Weight
 from .attention import Attention, packed, unpacked
@@ -68,7 +68,7 @@ class IntAttention(Attention, Form):
         return super().result(real(given)).quantized(self.to, self.places)
 
     def compute(  # type: ignore[override]
-        self, at: Step, q: Array, k: Array, v: Array, window: Array | int = 0
+        self, at: OpRun, q: Array, k: Array, v: Array, window: Array | int = 0
     ) -> Array:
         """All tokens of the run, which see those in the cache."""
         k, v, seen = self.context(at, q, k, v, window)

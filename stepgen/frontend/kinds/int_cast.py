@@ -10,7 +10,7 @@ from ...ir.fn import fn
 from ..integers import Numbers, moved
 from ..kind import Kind, Operands, Value
 from ..rows import Rows
-from ..run import Step
+from ..run import OpRun
 from ..site import Site
 from ..weight import Array
 
@@ -34,7 +34,7 @@ class IntCast(Kind):
         """A value like the input."""
         return given.integers(0).quantized(self.to, self.places)
 
-    def compute(self, at: Step, x: Array) -> Array:  # type: ignore[override]
+    def compute(self, at: OpRun, x: Array) -> Array:  # type: ignore[override]
         """All numbers."""
         made: Numbers = self._made(Numbers(x), at.inputs[0])
         return made.array

@@ -25,7 +25,7 @@ from ..integers import (
 )
 from ..kind import Kind, Operands, Value
 from ..rows import Rows
-from ..run import Step
+from ..run import OpRun
 from ..site import Site
 from ..weight import Array, Weight
 from .experts import Chosen, Experts, one_by_one, together
@@ -97,7 +97,7 @@ class IntExperts(Experts, Form):
         given.element("int8", *self.needs)
         return super().result(real(given)).quantized("int16", self.places)
 
-    def compute(self, at: Step, x: Array, **weights: Array) -> Array:  # type: ignore[override]
+    def compute(self, at: OpRun, x: Array, **weights: Array) -> Array:  # type: ignore[override]
         """All tokens, expert by expert."""
         value = at.inputs[0]
         logits = products(x, weights["router"])

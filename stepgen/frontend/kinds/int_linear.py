@@ -12,7 +12,7 @@ from ..integers import Numbers, moved, products
 from ..kind import Kind, Operands, Value
 from ..products import product
 from ..rows import Rows
-from ..run import Step
+from ..run import OpRun
 from ..sharing import Matrix
 from ..site import Site
 from ..weight import Array, Weight
@@ -81,7 +81,7 @@ class IntLinear(Form):
         return x.places + self.weight
 
     def compute(  # type: ignore[override]
-        self, at: Step, x: Array, weight: Array, bias: Array | None = None
+        self, at: OpRun, x: Array, weight: Array, bias: Array | None = None
     ) -> Array:
         """All rows."""
         sums = Numbers(products(x, weight))

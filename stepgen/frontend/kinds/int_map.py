@@ -12,7 +12,7 @@ from ..form import Form, Weights, real
 from ..integers import Numbers, moved, tabulated
 from ..kind import Kind, Operands, Value
 from ..rows import Rows
-from ..run import Step
+from ..run import OpRun
 from ..site import Site
 from ..weight import Array
 from .map import Map
@@ -66,7 +66,7 @@ class IntMap(Map, Form):
                     given.fail(f"{self.fn} of {other} makes no {made}")
         return made
 
-    def compute(self, at: Step, *xs: Array) -> Array:  # type: ignore[override]
+    def compute(self, at: OpRun, *xs: Array) -> Array:  # type: ignore[override]
         """All numbers."""
         made: Numbers = self._made([Numbers(x) for x in xs], at.inputs)
         return made.array

@@ -12,7 +12,7 @@ from ..form import Form, Weights
 from ..integers import Numbers, moved
 from ..kind import Kind, Operands, Value
 from ..rows import Rows
-from ..run import Step
+from ..run import OpRun
 from ..site import Site
 from ..weight import Array
 from .norm import Norm
@@ -65,7 +65,7 @@ class IntNorm(Form):
         """A value like the input."""
         return given.integers(0, "int16").quantized(self.to, self.places)
 
-    def compute(self, at: Step, x: Array) -> Array:  # type: ignore[override]
+    def compute(self, at: OpRun, x: Array) -> Array:  # type: ignore[override]
         """All rows."""
         made: Numbers = self._normed(Numbers(x), x.shape[-1], at.inputs[0])
         return made.array

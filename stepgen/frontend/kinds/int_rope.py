@@ -13,7 +13,7 @@ from ..form import Form, Weights, real
 from ..integers import SHARE, Numbers, integers, moved
 from ..kind import Kind, Operands, Value
 from ..rows import Rows
-from ..run import Step
+from ..run import OpRun
 from ..site import Site
 from ..weight import Array, Weight
 from .rope import Rope
@@ -67,7 +67,7 @@ class IntRope(Rope, Form):
         return integers(super().table(positions, frequencies), "int16", SHARE)
 
     def compute(  # type: ignore[override]
-        self, at: Step, x: Array, positions: Array, frequencies: Array
+        self, at: OpRun, x: Array, positions: Array, frequencies: Array
     ) -> Array:
         """All heads."""
         cos, sin = np.split(self.table(positions, frequencies)[:, None], 2, -1)

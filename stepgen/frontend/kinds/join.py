@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from ..kind import Kind, Operands, Value
 from ..rows import Rows
-from ..run import Step
+from ..run import OpRun
 from ..site import Site
 from ..weight import Array
 
@@ -21,7 +21,7 @@ class Join(Kind):
         tokens, count, width = heads.shape
         return replace(heads, shape=(tokens, int(count) * int(width)))
 
-    def compute(self, at: Step, x: Array) -> Array:  # type: ignore[override]
+    def compute(self, at: OpRun, x: Array) -> Array:  # type: ignore[override]
         """The same numbers."""
         return x.reshape(len(x), -1)
 

@@ -9,7 +9,7 @@ from ...ir.fn import fn
 from ..kind import Kind, Operands, Value
 from ..products import product
 from ..rows import Rows
-from ..run import Step
+from ..run import OpRun
 from ..sharing import Matrix
 from ..site import Site
 from ..weight import Array, Weight
@@ -41,7 +41,7 @@ class Linear(Kind):
         return given.x.with_width(cols)
 
     def compute(  # type: ignore[override]
-        self, at: Step, x: Array, weight: Array, bias: Array | float = 0.0
+        self, at: OpRun, x: Array, weight: Array, bias: Array | float = 0.0
     ) -> Array:
         """All rows."""
         at.note("x", x)

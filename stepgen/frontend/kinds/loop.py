@@ -13,7 +13,7 @@ from ...ops.reassemble import reassemble
 from ..kind import Kind, Operands, Value
 from ..model import Op
 from ..rows import Layers, Rows
-from ..run import Step
+from ..run import OpRun
 from ..sharing import arrays
 from ..site import Site
 from ..weight import Array, Weight
@@ -55,7 +55,7 @@ class Loop(Kind):
             given.fail(f"it must have a layer, not {self.trips}")
         return given.x
 
-    def compute(self, at: Step, x: Array) -> Array:  # type: ignore[override]
+    def compute(self, at: OpRun, x: Array) -> Array:  # type: ignore[override]
         """All layers."""
         values = at.run.values
         values[self.begin] = x

@@ -10,7 +10,7 @@ from ...functions.bases import Binary, Unary
 from ...ir.function import Function
 from ..kind import Kind, Operands, Value
 from ..rows import Rows
-from ..run import Step
+from ..run import OpRun
 from ..site import Site
 from ..weight import Array
 
@@ -42,7 +42,7 @@ class Map(Kind):
                 given.fail(f"{self.fn} needs two values of one type, not {given.x} and {other}")
         return given.x
 
-    def compute(self, at: Step, *xs: Array) -> Array:  # type: ignore[override]
+    def compute(self, at: OpRun, *xs: Array) -> Array:  # type: ignore[override]
         """All numbers."""
         assert isinstance(self.fn, Unary | Binary)
         return self.fn.exact(*xs)

@@ -11,7 +11,7 @@ from ...ir.dtypes import f32
 from ...ir.fn import fn
 from ..kind import Kind, Operands, Value
 from ..rows import Rows
-from ..run import Step
+from ..run import OpRun
 from ..site import Site
 from ..weight import Array, Weight
 
@@ -40,7 +40,7 @@ class Norm(Kind):
         return given.x
 
     def compute(  # type: ignore[override]
-        self, at: Step, x: Array, weight: Array | float = 1.0, bias: Array | float = 0.0
+        self, at: OpRun, x: Array, weight: Array | float = 1.0, bias: Array | float = 0.0
     ) -> Array:
         """All rows."""
         z, root = self.parts(x)

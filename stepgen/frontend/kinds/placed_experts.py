@@ -14,7 +14,7 @@ from ..integers import Numbers, products
 from ..kind import Operands, Value
 from ..places import counted, in_places
 from ..rows import Rows
-from ..run import Step
+from ..run import OpRun
 from ..site import Site
 from ..weight import Array, Weight
 from .experts import Chosen, Experts, one_by_one
@@ -56,7 +56,7 @@ class PlacedExperts(Experts):
             given.fail(f"numbers of 4 bits need rows of an even size, not of {width}")
         return super().result(given)
 
-    def one(self, at: Step, x: Array, gate: Array, up: Array, down: Array) -> Array:
+    def one(self, at: OpRun, x: Array, gate: Array, up: Array, down: Array) -> Array:
         """The golden model of one expert; with places of rows, as circuits compute it."""
         if self.rows is None or self.hidden is None:
             weights = {"gate": gate, "up": up, "down": down}

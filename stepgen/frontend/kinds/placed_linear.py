@@ -14,7 +14,7 @@ from ..kind import Kind, Operands, Value
 from ..places import counted, in_places
 from ..products import by_tiles, product
 from ..rows import Rows
-from ..run import Step
+from ..run import OpRun
 from ..sharing import Matrix
 from ..site import Site
 from ..weight import Array, Weight
@@ -62,7 +62,7 @@ class PlacedLinear(Kind):
         return given.x.with_width(cols)
 
     def compute(  # type: ignore[override]
-        self, at: Step, x: Array, weight: Array, bias: Array | None = None
+        self, at: OpRun, x: Array, weight: Array, bias: Array | None = None
     ) -> Array:
         """All rows."""
         if self.rows is None:

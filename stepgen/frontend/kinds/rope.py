@@ -14,7 +14,7 @@ from ...ir.stream import Stream
 from ...ops.concat import concat
 from ..kind import Kind, Operands, Value
 from ..rows import Rows
-from ..run import Step
+from ..run import OpRun
 from ..site import Site
 from ..weight import Array, Weight, computed
 
@@ -55,7 +55,7 @@ class Rope(Kind):
         return {1: (positions, "its table")}
 
     def compute(  # type: ignore[override]
-        self, at: Step, x: Array, positions: Array, frequencies: Array
+        self, at: OpRun, x: Array, positions: Array, frequencies: Array
     ) -> Array:
         """All heads."""
         angle = (positions[:, None] * frequencies)[:, None]

@@ -14,7 +14,7 @@ from ...ir.fn import fn
 from ...ir.stream import Stream
 from ..kind import Operands, Value
 from ..rows import Rows
-from ..run import Step
+from ..run import OpRun
 from ..site import Site
 from ..steps import both, both_weights, counted, in_steps, inverse, made_real, scaled_sums
 from ..weight import Array, Weight
@@ -63,7 +63,7 @@ class ScaledExperts(Experts):
 
     def compute(  # type: ignore[override]
         self,
-        at: Step,
+        at: OpRun,
         x: Array,
         step: Array | None = None,
         hidden_step: Array | None = None,
@@ -77,7 +77,7 @@ class ScaledExperts(Experts):
         steps = {"step": np.broadcast_to(step, inner.shape), "hidden_step": inner}
         return super().compute(at, x, **weights, **steps)
 
-    def one(self, at: Step, x: Array, **own: Array) -> Array:  # type: ignore[override]
+    def one(self, at: OpRun, x: Array, **own: Array) -> Array:  # type: ignore[override]
         """The golden model of one expert; with steps, as circuits compute it."""
         if "step" not in own:
             return super().one(at, x, **own)

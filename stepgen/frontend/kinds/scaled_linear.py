@@ -16,7 +16,7 @@ from ..integers import Numbers
 from ..kind import Kind, Operands, Value
 from ..products import by_tiles, product, rows_by_slices
 from ..rows import Rows
-from ..run import Step
+from ..run import OpRun
 from ..sharing import Matrix
 from ..site import Site
 from ..steps import (
@@ -73,7 +73,7 @@ class ScaledLinear(Kind):
 
     def compute(  # type: ignore[override]
         self,
-        at: Step,
+        at: OpRun,
         x: Array,
         weight: Array,
         scale: Array,
@@ -87,7 +87,7 @@ class ScaledLinear(Kind):
         return np.asarray(x @ (weight * scales) + (0.0 if bias is None else bias))
 
     def _in_steps(
-        self, at: Step, x: Array, weight: Array, scale: Array, bias: Array | None, step: Array
+        self, at: OpRun, x: Array, weight: Array, scale: Array, bias: Array | None, step: Array
     ) -> Array:
         """As circuits compute it, group after group."""
         rows, scales = counted(at, x, step).array, both(scale, step)

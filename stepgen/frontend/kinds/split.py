@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from ..kind import Kind, Operands, Value
 from ..rows import Rows
-from ..run import Step
+from ..run import OpRun
 from ..site import Site
 from ..weight import Array
 
@@ -32,7 +32,7 @@ class Split(Kind):
             given.fail(f"a row of {width} has no columns {self.first} to {last}")
         return given.x.with_width(self.count)
 
-    def compute(self, at: Step, x: Array) -> Array:  # type: ignore[override]
+    def compute(self, at: OpRun, x: Array) -> Array:  # type: ignore[override]
         """These columns."""
         return x[:, self.first : self.first + self.count]
 

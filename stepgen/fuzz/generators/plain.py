@@ -18,7 +18,7 @@ from . import products, stored
 from .drawing import Drawing, columns_of, dims_of, tile_of
 
 
-class Program(Drawing):
+class PlainProgram(Drawing):
     """A program of steps, each of which has a circuit and all of whose dims may be empty."""
 
     def step_flatten(self, x: Stream, _: str) -> Stream:
@@ -233,15 +233,15 @@ class Program(Drawing):
         return products.of_row(self, x, name)
 
 
-def steps_of(kind: type[Program]) -> tuple[str, ...]:
+def steps_of(kind: type[PlainProgram]) -> tuple[str, ...]:
     """The steps that a program of this kind can consist of."""
     return tuple(n.removeprefix("step_") for n in dir(kind) if n.startswith("step_"))
 
 
-STEPS = steps_of(Program)
+STEPS = steps_of(PlainProgram)
 
 
-def lowers(program: Program) -> None:
+def lowers(program: PlainProgram) -> None:
     """Accept programs that have a circuit; raises a `StepError` for others."""
     lower(program.graph, lanes=program.lanes, bus=program.bus)
 
@@ -249,7 +249,7 @@ def lowers(program: Program) -> None:
 def draw(
     seed: int,
     size: int = 4,
-    kind: Callable[..., Any] = Program,
+    kind: Callable[..., Any] = PlainProgram,
     accept: Callable[[Any], object] = lowers,
     names: Sequence[str] = (),
 ) -> tuple[Any, list[str], Counter[str]]:
@@ -266,7 +266,7 @@ def draw(
     rng = np.random.default_rng(seed)
     steps: list[tuple[str, int]] = []
     refused: Counter[str] = Counter()
-    names = names or steps_of(cast(type[Program], kind))
+    names = names or steps_of(cast(type[PlainProgram], kind))
     for _ in range(6 * size):
         if len(steps) == size:
             break

@@ -12,10 +12,10 @@ from ...ir.stream import Stream
 from .drawing import columns_of, tile_of
 
 if TYPE_CHECKING:
-    from .plain import Program
+    from .plain import PlainProgram
 
 
-def of_chunks(program: Program, x: Stream, name: str) -> Stream:
+def of_chunks(program: PlainProgram, x: Stream, name: str) -> Stream:
     """Products of the tiles of chunks, summed up, which are sent at the end or each time."""
     element = program.pick(sg.int8, tile_of(x).element)
     matmul, w = program.weights(x, name, element)
@@ -26,7 +26,7 @@ def of_chunks(program: Program, x: Stream, name: str) -> Stream:
     return x.accum(matmul, w, rank=rank, init=program.pick(None, 1))
 
 
-def of_row(program: Program, x: Stream, name: str) -> Stream:
+def of_row(program: PlainProgram, x: Stream, name: str) -> Stream:
     """Products of a row for each tile of `x`, which is an output."""
     tile = sg.Tile(1, program.columns(), program.pick(sg.int8, sg.int8, sg.int16, sg.bf16))
     row = program.beside(f"{name}_row", tile, x)
@@ -38,7 +38,7 @@ def of_row(program: Program, x: Stream, name: str) -> Stream:
     return row.accum(matmul, w, rank=rank, init=program.pick(None, 5))
 
 
-def of_any_size(program: Program, x: Stream, name: str) -> Stream:
+def of_any_size(program: PlainProgram, x: Stream, name: str) -> Stream:
     """Products of tiles of dynamic extents: scores less their largest, and sums of what they weigh.
 
     They go beside `x`, which is an output.
@@ -73,7 +73,7 @@ def of_any_size(program: Program, x: Stream, name: str) -> Stream:
     return weights.accum(product, values, rank=rank, init=program.pick(None, 1))
 
 
-def from_rows(program: Program, x: Stream, name: str) -> Stream:
+def from_rows(program: PlainProgram, x: Stream, name: str) -> Stream:
     """Products whose sums start at a row for each tile."""
     element, n = tile_of(x).element, program.columns()
     matmul, w = program.weights(x, name, element, n)
@@ -82,7 +82,7 @@ def from_rows(program: Program, x: Stream, name: str) -> Stream:
     return x.map(fn, w, start)
 
 
-def in_places(program: Program, x: Stream, name: str) -> Stream:
+def in_places(program: PlainProgram, x: Stream, name: str) -> Stream:
     """Products of floats as integers with places, a bias among the sums, and floats of these.
 
     Places are few, as in a model, or any that there are.
@@ -98,6 +98,6 @@ def in_places(program: Program, x: Stream, name: str) -> Stream:
     return sums.map(sg.fn.convert(program.pick(*FLOATS), places=_places(program)))
 
 
-def _places(program: Program) -> int:
+def _places(program: PlainProgram) -> int:
     few = program.number(0, 3) > 0
     return program.number(-3, 12) if few else program.number(-PLACES, PLACES)

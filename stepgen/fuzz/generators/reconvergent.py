@@ -13,13 +13,13 @@ from ...hw.design.table import Bus
 from ...ir.dims import Dim
 from ...ir.stream import Stream
 from .drawing import columns_of, tile_of
-from .plain import Program, draw, steps_of
+from .plain import PlainProgram, draw, steps_of
 
 WIDTHS = (1, 2, 4, 8, 16)
 PATTERNS = ("any", "all", "none", "first", "last", "ends", "one")
 
 
-class Bounded(Program):
+class Bounded(PlainProgram):
     """A drawn program with routes, weights from off-chip memory, and streams that meet again."""
 
     bus = Bus(data_bits=32, burst=4)

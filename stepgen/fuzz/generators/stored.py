@@ -14,7 +14,7 @@ from ...ir.affine import last_tile
 from ...ir.stream import Stream
 
 if TYPE_CHECKING:
-    from .plain import Program
+    from .plain import PlainProgram
 
 MOST = 12
 """Rows of a buffer that there is memory for, at most, where the types know no bound."""
@@ -38,7 +38,7 @@ class Way:
     counts: tuple[Stream, ...] = ()
 
 
-def kept(program: Program, x: Stream, rank: int) -> Stream:
+def kept(program: PlainProgram, x: Stream, rank: int) -> Stream:
     """Chunks in a memory: by default for all rows that there may be, or for so many.
 
     Where the program may, these are seldom fewer, so that a run ends in an error.
@@ -57,7 +57,7 @@ def kept(program: Program, x: Stream, rank: int) -> Stream:
     return x.bufferize(rank=rank, most=few if how < 2 and program.overflows else enough)
 
 
-def read_again(program: Program, x: Stream, name: str) -> Stream:
+def read_again(program: PlainProgram, x: Stream, name: str) -> Stream:
     """Chunks of a stream, and how often and in which order they are read."""
     x = x if x.rank else x.promote()
     rank = program.number(1, x.rank)
@@ -81,7 +81,7 @@ def read_again(program: Program, x: Stream, name: str) -> Stream:
     return buffers.streamify(count=count, shape=shape, stride=stride, offset=offset)
 
 
-def travelled(program: Program, x: Stream, name: str) -> Stream:
+def travelled(program: PlainProgram, x: Stream, name: str) -> Stream:
     """Chunks of a stream whose references travel before they are read."""
     x = x if x.rank else x.promote()
     buffers = kept(program, x, program.number(1, x.rank))
@@ -104,7 +104,7 @@ def travelled(program: Program, x: Stream, name: str) -> Stream:
     return first
 
 
-def _ways(program: Program, way: Way, turns: int) -> Iterator[Way]:
+def _ways(program: PlainProgram, way: Way, turns: int) -> Iterator[Way]:
     """Where references come after some turns."""
     if not turns:
         _show(program, *way.selectors)
@@ -126,7 +126,7 @@ def _ways(program: Program, way: Way, turns: int) -> Iterator[Way]:
         yield from _routed(program, way, turns)
 
 
-def _routed(program: Program, way: Way, turns: int) -> Iterator[Way]:
+def _routed(program: PlainProgram, way: Way, turns: int) -> Iterator[Way]:
     """Each reference to the consumers that a selector names; at times merged again."""
     sel, *left = way.selectors
 
@@ -156,13 +156,13 @@ def _routed(program: Program, way: Way, turns: int) -> Iterator[Way]:
     yield from _ways(program, here, turns - 1)
 
 
-def _show(program: Program, *streams: Stream) -> None:
+def _show(program: PlainProgram, *streams: Stream) -> None:
     """Make outputs of streams that nothing else uses."""
     for stream in streams:
         program.graph.output(stream, f"beside{len(program.graph.outputs)}")
 
 
-def _read(program: Program, way: Way) -> Stream:
+def _read(program: PlainProgram, way: Way) -> Stream:
     """What becomes of references: all once, some times, by another stream, or only their stops."""
     if way.counts:
         (counts,) = way.counts

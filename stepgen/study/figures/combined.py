@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..decoder import DIFFERS, Schedule, claims, draw, row, with_speedup
+from ..decoder import DIFFERS, DecoderSchedule, claims, draw, row, with_speedup
 from ..figure import Figure, Row
 from ..traces import Traces
 
@@ -16,11 +16,11 @@ def _rows(traces: Traces, view: str) -> list[Row]:
     for model in ("mixtral", "qwen"):
         shared = 2 if traces.small else PER_REGION[model]
         schedules = (
-            Schedule("none", TILE),
-            Schedule("dynamic tiling", None),
-            Schedule("time-multiplexing", TILE, per_region=shared),
-            Schedule("dynamic parallelization", TILE, "dynamic"),
-            Schedule("all three", None, "dynamic", shared),
+            DecoderSchedule("none", TILE),
+            DecoderSchedule("dynamic tiling", None),
+            DecoderSchedule("time-multiplexing", TILE, per_region=shared),
+            DecoderSchedule("dynamic parallelization", TILE, "dynamic"),
+            DecoderSchedule("all three", None, "dynamic", shared),
         )
         rows += [row(traces, view, model, schedule) for schedule in schedules]
     return rows

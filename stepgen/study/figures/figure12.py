@@ -7,7 +7,7 @@ from typing import Any
 
 from .. import plots, published
 from ..claims import compared, equal, fold, of, pairs, table
-from ..figure import Figure, Result, Row, Views
+from ..figure import Figure, FigureResult, Row, Views
 from ..moe import region_counts, regions_row
 from ..point import VIEWS
 from ..report import VIEW_NAMES, cell
@@ -33,7 +33,7 @@ def _rows(traces: Traces, view: str) -> list[Row]:
     ]
 
 
-def _draw(part: Any, results: Sequence[Result]) -> None:
+def _draw(part: Any, results: Sequence[FigureResult]) -> None:
     panels = part.subplots(2, 2, sharex="col", sharey="row")
     for (above, below), tiling in zip(panels.T, ("static", "dynamic"), strict=True):
         own = [r for r in results if r["tiling"] == tiling]
@@ -105,7 +105,7 @@ def _claims(views: Views) -> Iterator[str]:
     )
 
 
-def _sharing(view: str, static: Sequence[Result]) -> Iterator[str]:
+def _sharing(view: str, static: Sequence[FigureResult]) -> Iterator[str]:
     """What changes from a region per expert to one for four experts."""
     alone, shared = static[0], next(r for r in static if r["experts per region"] == SHARED)
     number = "compute_occupancy"

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from .. import plots
-from ..figure import Figure, Result, Row
+from ..figure import Figure, FigureResult, Row
 from ..moe import FAIR_MEMORY, region_counts, regions_row
 from ..point import PUBLISHED
 from ..traces import Traces
@@ -17,7 +17,7 @@ def _rows(traces: Traces, view: str) -> list[Row]:
     return [regions_row(traces, view, "static", n) for n in region_counts(traces, "static")]
 
 
-def _draw(part: Any, results: Sequence[Result]) -> None:
+def _draw(part: Any, results: Sequence[FigureResult]) -> None:
     names = [f"{r['regions']}\n({r['experts per region']})" for r in results]
     as_published = results[0].row.point.view == PUBLISHED
     shown = {

@@ -7,7 +7,7 @@ from typing import Any
 
 from .. import plots
 from ..attention import DIFFERS, batch_rows, with_speedup
-from ..figure import Figure, Result, Row
+from ..figure import Figure, FigureResult, Row
 from ..point import DRAWN
 from ..traces import Traces
 
@@ -16,7 +16,7 @@ def _rows(traces: Traces, view: str) -> list[Row]:
     return batch_rows(traces, view, [64], ["interleaved", "dynamic"])
 
 
-def _draw(part: Any, results: Sequence[Result]) -> None:
+def _draw(part: Any, results: Sequence[FigureResult]) -> None:
     axes = part.subplots()
     own = [r for r in results if r["schedule"] == "interleaved"]
     ratio = "dynamic_speedup"

@@ -7,7 +7,7 @@ from typing import Any
 
 from .. import plots, published
 from ..attention import DIFFERS, row, size_claims, with_speedup
-from ..figure import Figure, Result, Row
+from ..figure import Figure, FigureResult, Row
 from ..point import Trace
 from ..traces import Traces
 
@@ -28,7 +28,7 @@ def _rows(traces: Traces, view: str) -> list[Row]:
     return rows
 
 
-def _draw(part: Any, results: Sequence[Result]) -> None:
+def _draw(part: Any, results: Sequence[FigureResult]) -> None:
     axes = part.subplots()
     sizes = list(dict.fromkeys(r["batch"] for r in results))
     of = {how: [r for r in results if r["schedule"] == how] for how in ("coarse", "dynamic")}

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from ..decoder import DIFFERS, Schedule, claims, draw, row, with_speedup
+from ..decoder import DIFFERS, DecoderSchedule, claims, draw, row, with_speedup
 from ..figure import Figure, Row
 from ..traces import Traces
 
 SCHEDULES = (
-    Schedule("static, tiles of 16 rows", 16),
-    Schedule("static, tiles of 64 rows", 64),
-    Schedule("dynamic", None, "dynamic"),
+    DecoderSchedule("static, tiles of 16 rows", 16),
+    DecoderSchedule("static, tiles of 64 rows", 64),
+    DecoderSchedule("dynamic", None, "dynamic"),
 )
 """No program or settings of this figure were published: these are ours."""
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from .. import plots, published
 from ..attention import DIFFERS, batch_claims, batch_rows, geomean, with_speedup
-from ..figure import Figure, Result, Row
+from ..figure import Figure, FigureResult, Row
 from ..point import DRAWN
 from ..traces import Traces
 
@@ -16,7 +16,7 @@ def _rows(traces: Traces, view: str) -> list[Row]:
     return batch_rows(traces, view, [16, 64, 80], published.SCHEDULES)
 
 
-def _draw(part: Any, results: Sequence[Result]) -> None:
+def _draw(part: Any, results: Sequence[FigureResult]) -> None:
     sizes = list(dict.fromkeys(r["batch"] for r in results))
     panels = part.subplots(1, len(sizes), sharey=True, squeeze=False)[0]
     ratio = "dynamic_speedup"

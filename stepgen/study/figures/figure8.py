@@ -7,7 +7,7 @@ from typing import Any
 
 from .. import plots, published
 from ..claims import compared, equal, of, pairs, table
-from ..figure import Figure, Result, Row, Views
+from ..figure import Figure, FigureResult, Row, Views
 from ..point import PUBLISHED, Point, Value
 from ..traces import Traces
 
@@ -49,7 +49,7 @@ def _row(view: str, sizes: dict[str, int], batch: int, inner: int) -> Row:
     return Row({"batch tile": batch, "inner tile": inner}, point, known)
 
 
-def _draw(part: Any, results: Sequence[Result]) -> None:
+def _draw(part: Any, results: Sequence[FigureResult]) -> None:
     axes = part.subplots()
     for i, tile in enumerate(dict.fromkeys(r["batch tile"] for r in results)):
         own = [r for r in results if r["batch tile"] == tile]

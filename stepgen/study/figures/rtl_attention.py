@@ -11,7 +11,7 @@ import numpy as np
 from .. import plots, published
 from ..attention import REGIONS, geomean
 from ..claims import fold, table
-from ..figure import Figure, Result, Row, Views
+from ..figure import Figure, FigureResult, Row, Views
 from ..point import CIRCUIT, Point, Trace, Transform, Value
 from ..report import origin
 from ..traces import Traces
@@ -105,26 +105,26 @@ def balanced(trace: Trace) -> Any:
 KEYS = ("bus", "batch", "stdev", "first")
 
 
-def with_ratios(results: list[Result]) -> list[Result]:
+def with_ratios(results: list[FigureResult]) -> list[FigureResult]:
     """Add the cycles of each schedule over those of the dynamic one on the same batch."""
     made = []
     for one in results:
         (dynamic,) = (r for r in _alike(one, results) if r["schedule"] == "dynamic")
         ratio = one["cycles"] / dynamic["cycles"]
-        made.append(Result(one.row, {**one.numbers, "dynamic_speedup": ratio}))
+        made.append(FigureResult(one.row, {**one.numbers, "dynamic_speedup": ratio}))
     return made
 
 
-def _alike(one: Result, results: Sequence[Result]) -> list[Result]:
+def _alike(one: FigureResult, results: Sequence[FigureResult]) -> list[FigureResult]:
     return [r for r in results if all(r[key] == one[key] for key in KEYS)]
 
 
-def _groups(results: Sequence[Result]) -> Iterator[tuple[int, int, list[Result]]]:
+def _groups(results: Sequence[FigureResult]) -> Iterator[tuple[int, int, list[FigureResult]]]:
     for bus, batch in dict.fromkeys((r["bus"], r["batch"]) for r in results):
         yield bus, batch, [r for r in results if (r["bus"], r["batch"]) == (bus, batch)]
 
 
-def _draw(part: Any, results: Sequence[Result]) -> None:
+def _draw(part: Any, results: Sequence[FigureResult]) -> None:
     groups = list(_groups(results))
     panels = part.subplots(1, len(groups), sharey=True, squeeze=False)[0]
     others = [name for name in SCHEDULES if name != "dynamic"]

@@ -9,7 +9,7 @@ from typing import Any
 from .. import plots
 from ..claims import fold, table
 from ..decoder import with_speedup
-from ..figure import Figure, Result, Row, Views
+from ..figure import Figure, FigureResult, Row, Views
 from ..point import CIRCUIT, Point, Trace, Transform, Value
 from ..report import origin
 from ..traces import Traces
@@ -94,7 +94,7 @@ def _row(traces: Traces, batch: str, lengths: Trace, routing: Trace, name: str) 
     return Row(labels, point, sample=name in ("none", "all three"))
 
 
-def _draw(part: Any, results: Sequence[Result]) -> None:
+def _draw(part: Any, results: Sequence[FigureResult]) -> None:
     batches = list(dict.fromkeys(r["model"] for r in results))
     panels = part.subplots(1, len(batches), sharey=True, squeeze=False)[0]
     metrics = ("cycles", "onchip_bits", "multipliers", "traffic")

@@ -8,8 +8,8 @@ from typing import Any
 from .. import plots
 from ..circuit import ESTIMATED
 from ..claims import fold, table
-from ..experts import Layer, Schedule, layers, point, utilization
-from ..figure import Figure, Result, Row, Views
+from ..experts import ExpertSchedule, Layer, layers, point, utilization
+from ..figure import Figure, FigureResult, Row, Views
 from ..point import CIRCUIT, Value
 from ..report import origin
 from ..traces import Traces
@@ -19,8 +19,12 @@ MEMORIES = {"mixtral": ((4, 32), (4, 64), (8, 64)), "qwen": ((4, 64),)}
 
 REGIONS = {"mixtral": (8, 4, 2, 1), "qwen": (128, 32, 8, 4)}
 TILES = {
-    "mixtral": (Schedule("static", 16), Schedule("capped", 16), Schedule("dynamic")),
-    "qwen": (Schedule("static", 8), Schedule("dynamic")),
+    "mixtral": (
+        ExpertSchedule("static", 16),
+        ExpertSchedule("capped", 16),
+        ExpertSchedule("dynamic"),
+    ),
+    "qwen": (ExpertSchedule("static", 8), ExpertSchedule("dynamic")),
 }
 
 ESTIMATE = (4, 64)
@@ -50,13 +54,13 @@ def _rows(traces: Traces, view: str) -> list[Row]:
 
 
 def _row(
-    traces: Traces, layer: Layer, memory: tuple[int, int], tiles: Schedule, regions: int
+    traces: Traces, layer: Layer, memory: tuple[int, int], tiles: ExpertSchedule, regions: int
 ) -> Row:
     lanes, bits = memory
     made = point(
         traces,
         layer,
-        Schedule(tiles.tiling, tiles.rows, regions=regions),
+        ExpertSchedule(tiles.tiling, tiles.rows, regions=regions),
         lanes=lanes,
         bus_bits=bits,
         estimate=tiles.tiling == "capped" and memory == ESTIMATE and not traces.small,
@@ -74,7 +78,7 @@ def _row(
 KEYS = ("layer", "lanes", "bytes", "tiles")
 
 
-def with_ratios(results: list[Result]) -> list[Result]:
+def with_ratios(results: list[FigureResult]) -> list[FigureResult]:
     """Add utilization, and cycles and utilization over those with the most regions."""
     made = []
     for one in results:
@@ -85,15 +89,15 @@ def with_ratios(results: list[Result]) -> list[Result]:
             "slower": one["cycles"] / first["cycles"],
             "better_used": utilization(one) / utilization(first),
         }
-        made.append(Result(one.row, numbers))
+        made.append(FigureResult(one.row, numbers))
     return made
 
 
-def _alike(one: Result, results: Sequence[Result]) -> list[Result]:
+def _alike(one: FigureResult, results: Sequence[FigureResult]) -> list[FigureResult]:
     return [r for r in results if all(r[key] == one[key] for key in KEYS)]
 
 
-def _draw(part: Any, results: Sequence[Result]) -> None:
+def _draw(part: Any, results: Sequence[FigureResult]) -> None:
     keys = list(dict.fromkeys((r["layer"], r["lanes"], r["bytes"]) for r in results))
     panels = part.subplots(3, len(keys), sharex="col", sharey="row", squeeze=False)
     for column, key in zip(panels.T, keys, strict=True):
@@ -162,7 +166,7 @@ def _claims(views: Views) -> Iterator[str]:
             )
 
 
-def _equal_totals(results: Sequence[Result]) -> Iterator[str]:
+def _equal_totals(results: Sequence[FigureResult]) -> Iterator[str]:
     """Designs with the same port and as many multipliers in all, in fewer but larger regions."""
     rows = []
     for one in results:

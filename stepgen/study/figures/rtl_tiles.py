@@ -11,13 +11,13 @@ from ..experts import (
     LANES,
     REFERENCES,
     ROWS,
+    ExpertSchedule,
     Layer,
-    Schedule,
     labelled,
     layers,
     point,
 )
-from ..figure import Figure, Result, Row, Views
+from ..figure import Figure, FigureResult, Row, Views
 from ..point import CIRCUIT
 from ..report import origin
 from ..tiling import pareto_distance
@@ -52,25 +52,25 @@ def _rows(traces: Traces, view: str) -> list[Row]:
     return rows
 
 
-def _schedules(traces: Traces, layer: Layer) -> list[Schedule]:
+def _schedules(traces: Traces, layer: Layer) -> list[ExpertSchedule]:
     regions = REGIONS[layer.model]
     heights = (2, 4) if traces.small else HEIGHTS[layer.model]
     return [
-        Schedule(tiling, height, routed, regions and (4 if traces.small else regions))
+        ExpertSchedule(tiling, height, routed, regions and (4 if traces.small else regions))
         for routed in (ROWS, REFERENCES)
         for tiling in ("static", "capped", "dynamic")
         for height in ((None,) if tiling == "dynamic" else heights)
     ]
 
 
-def _row(traces: Traces, layer: Layer, bus: int, schedule: Schedule) -> Row:
+def _row(traces: Traces, layer: Layer, bus: int, schedule: ExpertSchedule) -> Row:
     labels = {**labelled(layer, schedule), "bus": bus}
     is_sample = layer.model == "mixtral" and schedule.rows in (None, 4)
     made = point(traces, layer, schedule, lanes=LANES, bus_bits=bus)
     return Row(labels, made, sample=is_sample)
 
 
-def with_gains(results: list[Result]) -> list[Result]:
+def with_gains(results: list[FigureResult]) -> list[FigureResult]:
     """Add how far tiles lie beyond the frontier of static ones.
 
     ``pareto_distance`` and ``gain`` compare with static tiles of rows and of references, those
@@ -90,14 +90,14 @@ def with_gains(results: list[Result]) -> list[Result]:
             if fit:
                 numbers[f"gain{name}"] = min(fit) / one["cycles"]
             numbers[f"pareto_distance{name}"] = pareto_distance(one, some, "onchip_bits")
-        made.append(Result(one.row, numbers))
+        made.append(FigureResult(one.row, numbers))
     return made
 
 
 MARKERS = {"static": "s", "capped": "o", "dynamic": "D"}
 
 
-def _draw(part: Any, results: Sequence[Result]) -> None:
+def _draw(part: Any, results: Sequence[FigureResult]) -> None:
     keys = list(dict.fromkeys((r["layer"], r["bus"]) for r in results))
     panels = part.subplots(1, len(keys), squeeze=False)[0]
     for axes, (layer, bus) in zip(panels, keys, strict=True):
@@ -121,7 +121,7 @@ def _draw(part: Any, results: Sequence[Result]) -> None:
     plots.legend(part, panels, columns=4)
 
 
-def _points(axes: Any, tiles: str, routed: str, color: str, some: Sequence[Result]) -> None:
+def _points(axes: Any, tiles: str, routed: str, color: str, some: Sequence[FigureResult]) -> None:
     """The designs of one kind of tiles, with their rows beside them."""
     face = color if routed == ROWS else "white"
     axes.plot(
@@ -138,7 +138,7 @@ def _points(axes: Any, tiles: str, routed: str, color: str, some: Sequence[Resul
             )  # fmt: skip
 
 
-def _frontier(axes: Any, some: Sequence[Result], color: str, name: str) -> None:
+def _frontier(axes: Any, some: Sequence[FigureResult], color: str, name: str) -> None:
     """Steps: the fewest cycles of all designs that fit into so much memory."""
     best: list[tuple[int, int]] = []
     for r in sorted(some, key=lambda r: (r["onchip_bits"], r["cycles"])):
@@ -180,7 +180,7 @@ def _claims(views: Views) -> Iterator[str]:
         yield f"{sentence[0]} {', '.join(sentence[1:])}."
 
 
-def _named(result: Result) -> str:
+def _named(result: FigureResult) -> str:
     rows = "" if result["tiles"] == "dynamic" else f" with {result['rows']} rows"
     return f"{result['tiles']}{rows}, {result['routed']} routed"
 

@@ -10,7 +10,7 @@ from ...program import models, program
 from ...timing.tiles.machines import U55C
 from .. import published
 from ..claims import fold, table
-from ..figure import Figure, Result, Row, Views
+from ..figure import Figure, FigureResult, Row, Views
 from ..mirror import mirrored
 from ..plots import bars, legend
 from ..point import FAIR, PUBLISHED, Point, Value
@@ -90,7 +90,7 @@ def _point(traces: Traces, view: str, model: str, arrays: str, lowering: dict[st
     return Point(workload, {}, machine="u55c", changes=changes, view=view, lowering=lowering)
 
 
-def with_latency(results: list[Result]) -> list[Result]:
+def with_latency(results: list[FigureResult]) -> list[FigureResult]:
     """Of each prompt and the token behind it: times, tokens a second, and the memory's bound."""
     made = []
     for prompt, token in zip(results[::2], results[1::2], strict=True):
@@ -105,11 +105,11 @@ def with_latency(results: list[Result]) -> list[Result]:
             "tokens_per_second": 1e3 / each,
             "roofline": bound,
         }
-        made.append(Result(token.row, numbers))
+        made.append(FigureResult(token.row, numbers))
     return made
 
 
-def _draw(part: Any, results: Sequence[Result]) -> None:
+def _draw(part: Any, results: Sequence[FigureResult]) -> None:
     models = list(dict.fromkeys(r["model"] for r in results))
     panels = part.subplots(1, len(models), squeeze=False)[0]
     for axes, model in zip(panels, models, strict=True):
@@ -202,7 +202,7 @@ def _exact() -> Iterator[str]:
         )
 
 
-def _known(result: Result) -> str | None:
+def _known(result: FigureResult) -> str | None:
     known = result.published("tokens_per_second")
     return None if known is None else f"{known:,.2f}"
 

@@ -20,7 +20,7 @@ from .actor import COMMON, PEAK
 from .allocation import allocated
 from .depths import UNBOUNDED, Depth, Outgrown, check_unbounded
 from .machines import Machine
-from .program import Program
+from .program import TileProgram
 from .report import Operator, Run
 
 ARENA_WORDS = 1 << 16
@@ -77,7 +77,7 @@ def run(
 
     def attempt(changes: Mapping[str, int]) -> Run:
         while True:
-            program = Program(
+            program = TileProgram(
                 graph,
                 given,
                 machine,
@@ -101,7 +101,7 @@ def run(
     return advised(attempt, bounded)
 
 
-def _check_depths(program: Program, asked: Mapping[str, Depth]) -> None:
+def _check_depths(program: TileProgram, asked: Mapping[str, Depth]) -> None:
     """Check that the given depths are possible, and that their FIFOs exist."""
     for name, depth in asked.items():
         if name not in program.fifos:
@@ -111,7 +111,7 @@ def _check_depths(program: Program, asked: Mapping[str, Depth]) -> None:
             raise StepError(f"the FIFO {name} must hold at least 1 element, not {depth}")
 
 
-def _run(program: Program, limit: int) -> Run:
+def _run(program: TileProgram, limit: int) -> Run:
     M, t, notes, trace = execute(program, limit)
     machine = program.machine
     graph, operators = program.graph, {}
@@ -137,7 +137,7 @@ def _run(program: Program, limit: int) -> Run:
     return Run(machine, t, int(M[PEAK]), operators, _choices(program, notes), noted)
 
 
-def execute(program: Program, limit: int = MAX_CYCLES) -> tuple[Cycles, int, Cycles, Cycles]:
+def execute(program: TileProgram, limit: int = MAX_CYCLES) -> tuple[Cycles, int, Cycles, Cycles]:
     """Run the actors of a program, for at most `limit` cycles.
 
     Returns
@@ -192,7 +192,7 @@ def _counts(M: Cycles, a: int, cycles: int) -> dict[str, int]:
     return {**states, **own}
 
 
-def _compute(node: Node, program: Program) -> int:
+def _compute(node: Node, program: TileProgram) -> int:
     """FLOPs per cycle of an operator."""
     function = node.attrs.get("fn")
     if not node.face.computes or function is None:
@@ -200,7 +200,7 @@ def _compute(node: Node, program: Program) -> int:
     return program.flops(node)
 
 
-def _choices(program: Program, notes: Cycles) -> dict[str, list[int]]:
+def _choices(program: TileProgram, notes: Cycles) -> dict[str, list[int]]:
     """The inputs that each merge took, in order of time."""
     choices: dict[str, list[int]] = {}
     for entry in notes:

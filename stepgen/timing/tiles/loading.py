@@ -30,7 +30,7 @@ from . import memory
 from .accesses import noted
 from .actor import COMMON, IDLE, TILED, area, fresh, hold, is_done, later, send_until, take, value
 from .ports import PORT
-from .program import Program
+from .program import TileProgram
 
 LOADING = record(
     *COMMON._fields,
@@ -97,7 +97,7 @@ def deliver(M: Memory, a: int, t: int) -> int:
     return NEVER if is_done(beat) else acted(M, t)
 
 
-def build(node: Node, to: Program) -> tuple[int, dict[str, int]]:
+def build(node: Node, to: TileProgram) -> tuple[int, dict[str, int]]:
     """Add the actor that delivers; returns the queue, and fields of the actor that requests."""
     tensor = to.graph.tensors[node.attrs["tensor"]]
     rows, cols = node.attrs["tile"]
@@ -125,13 +125,13 @@ def build(node: Node, to: Program) -> tuple[int, dict[str, int]]:
     }
 
 
-def tiles_of(node: Node, to: Program) -> int:
+def tiles_of(node: Node, to: TileProgram) -> int:
     """Number of tiles of a node's tensor."""
     rows, cols = to.graph.tensors[node.attrs["tensor"]].grid(node.attrs["tile"])
     return rows * cols
 
 
-def check_number(node: Node, to: Program, actor: int, addresses: int, verb: str) -> None:
+def check_number(node: Node, to: TileProgram, actor: int, addresses: int, verb: str) -> None:
     """Register the error for an actor that stops at the number of a tile that does not exist."""
     tiles = tiles_of(node, to)
 

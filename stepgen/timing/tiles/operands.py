@@ -9,7 +9,7 @@ from ...ir.errors import StepError
 from ...ir.stream import Node
 from ..kernel import Memory, aux_of, head, helper, offsets, packed
 from .actor import tile_word
-from .program import Program
+from .program import TileProgram
 
 OPERAND = offsets("channel", "columns", "steps", "path")
 """Origin of an operand; its path through tuples has `DEEPEST` words. A selector, and a row
@@ -49,7 +49,7 @@ def leaves(dtype: DataType) -> Iterator[tuple[DataType, tuple[int, ...]]]:
             yield leaf, (i, *path)
 
 
-def build(node: Node, to: Program) -> tuple[int, int]:
+def build(node: Node, to: TileProgram) -> tuple[int, int]:
     """Lay out the records of a node's operands; returns their address and number.
 
     Raises

@@ -49,7 +49,7 @@ FLAGS_DEPTH = 1 << 14
 """Depth of a FIFO of padding flags, if their number has no bound."""
 
 
-class Program(Layout):
+class TileProgram(Layout):
     """The state array under construction; operators add their actors.
 
     Parameters

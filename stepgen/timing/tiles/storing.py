@@ -8,7 +8,7 @@ from . import memory
 from .accesses import noted
 from .actor import COMMON, IDLE, later
 from .ports import PORT
-from .program import Program
+from .program import TileProgram
 
 STORING = record(*COMMON._fields, "port", "base", "rows", "row_bytes", "offered", "accesses")
 """First fields of an actor that writes tiles."""
@@ -41,7 +41,7 @@ def written(M: Memory, a: int, t: int) -> int:
     return READY
 
 
-def fields(node: Node, to: Program, rows: int, cols: int) -> dict[str, int]:
+def fields(node: Node, to: TileProgram, rows: int, cols: int) -> dict[str, int]:
     """The own fields of an actor that writes tiles of these extents."""
     tensor = to.graph.tensors[node.attrs["tensor"]]
     row_bytes = cols * to.machine.policy.bytes_per_element(to.tile_type(node.inputs[-1]))

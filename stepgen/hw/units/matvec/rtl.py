@@ -15,7 +15,7 @@ from .params import SPREAD
 
 
 @dataclass(frozen=True)
-class Step:
+class WeightBeat:
     """Signals of a beat of w: whether it is taken, and where it is.
 
     Attributes
@@ -118,7 +118,7 @@ class MatvecCore(UnitCore):
             first, last = Signal(init=1), ends_row
             with m.If(takes):
                 m.d.sync += first.eq(ends_row)
-        step = Step(takes, place, lane, first_row, ends_row, first, last)
+        step = WeightBeat(takes, place, lane, first_row, ends_row, first, last)
         sums = self._sums(m, step, blank)
         y_kind, y_stop, y_low, zero = (
             delayed(m, value, total, reset_less=True)

@@ -44,7 +44,7 @@ from ..actor import (
     tile_word,
     value,
 )
-from ..program import Program
+from ..program import TileProgram
 
 P = record(
     *COMMON._fields,
@@ -195,7 +195,7 @@ UPDATES = {"rows": ROWS, "cols": COLS, None: REPLACE}
 """By the extent that grows with every element."""
 
 
-def build(node: Node, to: Program, *, every: bool = False) -> None:
+def build(node: Node, to: TileProgram, *, every: bool = False) -> None:
     """An accumulator; with `every` it sends each state, as in Scan."""
     ins, out = to.inputs(node), to.output(node)
     function = node.attrs["fn"]

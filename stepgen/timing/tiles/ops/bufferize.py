@@ -24,7 +24,7 @@ from ...kernel import (
 )
 from ..actor import COMMON, area, bare, fresh, grab, hold, is_done, rows_of, send, take, value
 from ..buffers import BUFFER, ELEMENT
-from ..program import Program
+from ..program import TileProgram
 from ..streams import holds_tiles
 
 P = record(
@@ -91,7 +91,7 @@ def store(M: Memory, a: int, t: int) -> int:
     return acted(M, t)
 
 
-def build(node: Node, to: Program) -> None:
+def build(node: Node, to: TileProgram) -> None:
     """The memory is freed when the buffer has been read for the last time, or if nothing will."""
     (x,), out = to.inputs(node), to.output(node)
     size = to.element_bytes(node.inputs[0])

@@ -21,7 +21,7 @@ from ...kernel import (
 )
 from ..actor import fresh, is_done, take
 from ..holding import HOLDING, close, put
-from ..program import Program
+from ..program import TileProgram
 
 P = record(*HOLDING._fields, "dim", "streams", "current", "ins")
 
@@ -49,7 +49,7 @@ def join(M: Memory, a: int, t: int) -> int:
     return NEVER if is_done(beat) and last else acted(M, t)
 
 
-def build(node: Node, to: Program) -> None:
+def build(node: Node, to: TileProgram) -> None:
     """One actor for all inputs, which takes a group of each in turn."""
     ins, out, last, dim = to.inputs(node), to.output(node), node.inputs[-1], node.attrs["dim"]
     own = fresh(

@@ -19,7 +19,7 @@ from ...kernel import (
     stop_of,
 )
 from ..actor import COMMON, done_beat, fresh, is_done, send, take, value
-from ..program import Program
+from ..program import TileProgram
 from .reassemble import arrived_at
 
 P = record(
@@ -82,7 +82,7 @@ def merge(M: Memory, a: int, t: int) -> int:
     return acted(M, t)
 
 
-def build(node: Node, to: Program) -> None:
+def build(node: Node, to: TileProgram) -> None:
     """Oldest first is fair: each other input is preferred to a waiting one at most once."""
     xs = to.inputs(node)
     n = len(xs)

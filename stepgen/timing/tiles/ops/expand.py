@@ -21,7 +21,7 @@ from ...kernel import (
 )
 from ..actor import COMMON, fresh, is_done, send, take, value
 from ..buffers import share
-from ..program import Program
+from ..program import TileProgram
 
 # `refers`: whether elements are references to buffers that are kept for them
 P = record(*COMMON._fields, "out", "x", "ref", "rank", "copies", "made", "refers")
@@ -74,7 +74,7 @@ def follow(M: Memory, a: int, t: int) -> int:
     return acted(M, t)
 
 
-def build(node: Node, to: Program) -> None:
+def build(node: Node, to: TileProgram) -> None:
     """The element stays at the head of its FIFO until it has been sent for the last time."""
     ins, out = to.inputs(node), to.output(node)
     counted = len(ins) == 1

@@ -41,7 +41,7 @@ from ..actor import (
 )
 from ..cutting import NONE, NUMBER, PIECE, by_type, entry
 from ..holding import HOLDING, close, put
-from ..program import Program
+from ..program import TileProgram
 
 P = record(*HOLDING._fields, "x", "flags", "rank", "kind", "count", "piece", "bits", "hot", "began")
 NO_FLAGS = 0
@@ -179,7 +179,7 @@ KINDS |= {"range": OF_RANGE, "first": FIRST_OF_RANGE, "last": LAST_OF_RANGE, "bi
 NEEDS = {BY_TYPE: "tiles that its type allows, without padding, to be timed on tiles"}
 
 
-def build(node: Node, to: Program) -> None:
+def build(node: Node, to: TileProgram) -> None:
     """Pieces are rows, columns, addresses, selectors, or what the type rule says."""
     ins, out = to.inputs(node), to.output(node)
     function, stream, bits, hot = node.attrs["fn"], node.inputs[0], 0, 1

@@ -21,7 +21,7 @@ from ...kernel import (
 )
 from ..actor import fresh, is_done, take
 from ..holding import HOLDING, close, put
-from ..program import Program
+from ..program import TileProgram
 
 P = record(*HOLDING._fields, "x", "lo", "hi")
 
@@ -49,7 +49,7 @@ def rewrite(M: Memory, a: int, t: int) -> int:
     return acted(M, t)
 
 
-def build(node: Node, to: Program) -> None:
+def build(node: Node, to: TileProgram) -> None:
     """Levels up to `lo` stay, those of the merged dims vanish, those above are lowered."""
     (x,), out = to.inputs(node), to.output(node)
     lo, hi = node.attrs["lo"], node.attrs["hi"]

@@ -8,7 +8,7 @@ from ....ir.stream import Node
 from ...kernel import NEVER, READY, Memory, acted, ready, record, room, step
 from .. import buffers
 from ..actor import COMMON, fresh, is_done, send, take
-from ..program import Program
+from ..program import TileProgram
 
 # `readers`: copies for which a buffer is kept, and -1 if the stream refers to none
 P = record(*COMMON._fields, "x", "count", "readers", "outs")
@@ -37,7 +37,7 @@ def own(x: int, outs: Sequence[int], refer: Sequence[bool]) -> list[int]:
     return fresh(P, x=x, count=len(outs), readers=readers, outs=outs)
 
 
-def build(node: Node, to: Program) -> None:
+def build(node: Node, to: TileProgram) -> None:
     """One actor for all consumers; the slowest stalls the others."""
     x, outs = to.input(node, 0), to.outputs(node)
     to.add(node, copy, own(x, outs, [to.refers(s) for s in node.outputs]), reads=[x], writes=outs)

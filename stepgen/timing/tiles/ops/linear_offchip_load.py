@@ -24,7 +24,7 @@ from ...kernel import (
 from .. import loading
 from ..actor import IDLE, bare, done_beat, fresh, is_done, take, value
 from ..loading import LOADING, asked, fetch
-from ..program import Program
+from ..program import TileProgram
 
 P = record(*LOADING._fields, "ref", "ended", "offset", "levels", "walk")
 """`walk` has extents, then strides, then current indices, each outermost first."""
@@ -88,7 +88,7 @@ def load(M: Memory, a: int, t: int) -> int:
     return acted(M, t) if wait == READY else wait
 
 
-def build(node: Node, to: Program) -> None:
+def build(node: Node, to: TileProgram) -> None:
     """The walk is repeated for each element of a reference stream, or done once."""
     ins = to.inputs(node)
     line, asking = loading.build(node, to)

@@ -23,7 +23,7 @@ from ...kernel import (
 )
 from .. import storing
 from ..actor import IDLE, area, cols_of, fresh, is_done, rows_of, take
-from ..program import Program
+from ..program import TileProgram
 from ..storing import STORING, begin, written
 from ..streams import holds_tiles
 
@@ -59,7 +59,7 @@ def store(M: Memory, a: int, t: int) -> int:
     return acted(M, t)
 
 
-def build(node: Node, to: Program) -> None:
+def build(node: Node, to: TileProgram) -> None:
     """Structure is ignored; tiles may have any number of rows, flags and addresses are one."""
     x, stream = to.input(node, 0), node.inputs[0]
     tensor = to.graph.tensors[node.attrs["tensor"]]

@@ -44,7 +44,7 @@ from ..actor import (
     take,
     value,
 )
-from ..program import Program
+from ..program import TileProgram
 
 P = record(
     *COMMON._fields,
@@ -181,7 +181,7 @@ def apply(M: Memory, a: int, t: int) -> int:
     return acted(M, t) if M[a + P.busy_until] == IDLE else later(M, t, M[a + P.passes_at])
 
 
-def build(node: Node, to: Program) -> None:
+def build(node: Node, to: TileProgram) -> None:
     """The result is a tile, a selector that is given, or an address."""
     function = node.attrs["fn"]
     number, constant = SPAN_END if function.ends_range else TILE, None

@@ -6,7 +6,7 @@ from ....ir.stream import Node
 from ...kernel import NEVER, READY, Memory, acted, finish, ready, record, step
 from .. import buffers
 from ..actor import COMMON, fresh, is_done, take
-from ..program import Program
+from ..program import TileProgram
 
 P = record(*COMMON._fields, "x", "refers")
 
@@ -30,7 +30,7 @@ def own(x: int, *, refers: bool) -> list[int]:
     return fresh(P, x=x, refers=refers)
 
 
-def build(node: Node, to: Program) -> None:
+def build(node: Node, to: TileProgram) -> None:
     """The run lasts until the stream has ended."""
     x = to.input(node, 0)
     to.add(node, drain, own(x, refers=to.refers(node.inputs[0])), reads=[x], finishes=True)

@@ -26,7 +26,7 @@ from ...kernel import (
 from ...selector import selected
 from .. import buffers
 from ..actor import COMMON, IDLE, area, fresh, is_done, later, send, take
-from ..program import Program
+from ..program import TileProgram
 from ..streams import holds_tiles, rests
 
 # `refers`: whether a buffer is kept for the references of any output; behind `outs`, of each
@@ -106,7 +106,7 @@ def route(M: Memory, a: int, t: int) -> int:
     return acted(M, t)
 
 
-def build(node: Node, to: Program) -> None:
+def build(node: Node, to: TileProgram) -> None:
     """The done beat is sent to all consumers at once; that of the selectors is consumed after it.
 
     In a loop there may be more selectors than chunks: the rest is dropped.

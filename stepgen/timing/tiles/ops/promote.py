@@ -21,7 +21,7 @@ from ...kernel import (
 )
 from ..actor import fresh, is_done, take
 from ..holding import HOLDING, close, put
-from ..program import Program
+from ..program import TileProgram
 
 P = record(*HOLDING._fields, "x", "level", "rank")
 
@@ -51,7 +51,7 @@ def rewrite(M: Memory, a: int, t: int) -> int:
     return acted(M, t)
 
 
-def build(node: Node, to: Program) -> None:
+def build(node: Node, to: TileProgram) -> None:
     """Levels from `level` on rise by one."""
     (x,), out = to.inputs(node), to.output(node)
     level, rank = node.attrs["level"], node.inputs[0].rank

@@ -21,7 +21,7 @@ from ...kernel import (
 from .. import loading
 from ..actor import IDLE, fresh, is_done, take
 from ..loading import LOADING, asked, fetch
-from ..program import Program
+from ..program import TileProgram
 
 P = record(*LOADING._fields, "addresses", "tiles")
 
@@ -47,7 +47,7 @@ def load(M: Memory, a: int, t: int) -> int:
     return acted(M, t) if wait == READY else wait
 
 
-def build(node: Node, to: Program) -> None:
+def build(node: Node, to: TileProgram) -> None:
     """Addresses are numbers of tiles."""
     (addresses,) = to.inputs(node)
     line, asking = loading.build(node, to)

@@ -21,7 +21,7 @@ from ...kernel import (
 )
 from .. import loading, storing
 from ..actor import IDLE, fresh, is_done, send, take, value
-from ..program import Program
+from ..program import TileProgram
 from ..storing import STORING, begin, written
 
 P = record(*STORING._fields, "addresses", "data", "out", "tiles")
@@ -66,7 +66,7 @@ def store(M: Memory, a: int, t: int) -> int:
     return acted(M, t)
 
 
-def build(node: Node, to: Program) -> None:
+def build(node: Node, to: TileProgram) -> None:
     """The acknowledgement has the structure of the address."""
     addresses, data = to.inputs(node)
     out = to.output(node)

@@ -31,7 +31,7 @@ from ...kernel import (
 )
 from ...selector import selected
 from ..actor import COMMON, bare, fresh, is_done, send, take
-from ..program import Program
+from ..program import TileProgram
 
 P = record(
     *COMMON._fields,
@@ -147,7 +147,7 @@ def join(M: Memory, a: int, t: int) -> int:
     return acted(M, t)
 
 
-def build(node: Node, to: Program) -> None:
+def build(node: Node, to: TileProgram) -> None:
     """The done beat of the selectors is sent at once, so that loops end.
 
     Those of all inputs are consumed after it.

@@ -36,7 +36,7 @@ from ..actor import (
     tile_word,
     value,
 )
-from ..program import Program
+from ..program import TileProgram
 
 P = record(*COMMON._fields, "out", "flags", "x", "chunk", "seen", "last", "stop", "dim")
 FULL = -1
@@ -171,7 +171,7 @@ def hold(M: Memory, a: int, t: int) -> int:
     return acted(M, t)
 
 
-def build(node: Node, to: Program) -> None:
+def build(node: Node, to: TileProgram) -> None:
     """For dim 0 with padding there is a second output, its flags."""
     x = to.input(node, 0)
     outs = to.outputs(node)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ....ir.stream import Node
 from ...kernel import NEVER, READY, Memory, acted, record, room, step
 from ..actor import COMMON, fresh, send
-from ..program import Program
+from ..program import TileProgram
 
 P = record(*COMMON._fields, "out", "next_word", "end")
 
@@ -22,7 +22,7 @@ def give(M: Memory, a: int, t: int) -> int:
     return acted(M, t)
 
 
-def build(node: Node, to: Program) -> None:
+def build(node: Node, to: TileProgram) -> None:
     """The content of the stream is an input of the run."""
     words = to.given(node)
     out, first = to.output(node), to.reserve(words)

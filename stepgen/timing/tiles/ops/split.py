@@ -22,7 +22,7 @@ from ...kernel import (
 )
 from .. import buffers
 from ..actor import COMMON, fresh, is_done, send, take
-from ..program import Program
+from ..program import TileProgram
 
 # `sizes`, `held` and `refer` are the addresses of a word per output; `refer`: whether a buffer is
 # kept for its references
@@ -76,7 +76,7 @@ def deal(M: Memory, a: int, t: int) -> int:
     return acted(M, t)
 
 
-def build(node: Node, to: Program) -> None:
+def build(node: Node, to: TileProgram) -> None:
     """One actor for all outputs, of which the slowest stalls the others."""
     x, outs = to.input(node, 0), to.outputs(node)
     refer = [int(to.refers(s)) for s in node.outputs]

@@ -24,7 +24,7 @@ from ...kernel import (
 )
 from ..actor import COMMON, bare, fresh, is_done, send, take, value
 from ..buffers import BUFFER, ELEMENT, release
-from ..program import Program
+from ..program import TileProgram
 
 P = record(
     *COMMON._fields,
@@ -129,7 +129,7 @@ def follow(M: Memory, a: int, t: int) -> int:
     return acted(M, t)
 
 
-def build(node: Node, to: Program) -> None:
+def build(node: Node, to: TileProgram) -> None:
     """A buffer is freed after its last reading, unless another consumer still has it."""
     ins, out = to.inputs(node), to.output(node)
     walk = to.walk(node)

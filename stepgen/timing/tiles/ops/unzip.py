@@ -18,7 +18,7 @@ from ...kernel import (
     stop_of,
 )
 from ..actor import COMMON, fresh, is_done, send, take, value
-from ..program import Program
+from ..program import TileProgram
 
 P = record(*COMMON._fields, "x", "count", "outs")
 
@@ -41,7 +41,7 @@ def part(M: Memory, a: int, t: int) -> int:
     return NEVER if is_done(beat) else acted(M, t)
 
 
-def build(node: Node, to: Program) -> None:
+def build(node: Node, to: TileProgram) -> None:
     """The word of a tuple is the address of its items."""
     x, outs = to.input(node, 0), to.outputs(node)
     own = fresh(P, x=x, count=len(outs), outs=outs)

@@ -18,7 +18,7 @@ from ...kernel import (
     stop_of,
 )
 from ..actor import COMMON, fresh, grab, send, take, value
-from ..program import Program
+from ..program import TileProgram
 
 P = record(*COMMON._fields, "out", "count", "ins")
 
@@ -43,7 +43,7 @@ def join(M: Memory, a: int, t: int) -> int:
     return acted(M, t)
 
 
-def build(node: Node, to: Program) -> None:
+def build(node: Node, to: TileProgram) -> None:
     """The word of a tuple is the address of its items."""
     ins, out = to.inputs(node), to.output(node)
     own = fresh(P, out=out, count=len(ins), ins=ins)
