@@ -221,9 +221,6 @@ def command(
     asked = LANES if lanes is None else lanes_from(str(lanes))
     bus = Bus(BUS_BITS if bus_bits is None else bus_bits)
     how = Machine(asked, bus, board or BOARD, clock, port, per_run, quiet=json)
-    if machine in ("board", "rtl") and not json:
-        where = how.board if machine == "board" else "Verilator"
-        console.show(_introduction(loaded, where, per_run))
     with machines[machine](loaded, how, runs) as run:
         pieces = (
             _chosen(loaded, ids, tokens, run, sampler, runs)
@@ -350,6 +347,7 @@ def _rtl(model: Model, how: Machine, runs: Runs) -> Iterator[Run]:
     from stepgen.tools import waiting
 
     made = _decoder(model, how)
+    _introduce(model, how, "Verilator")
     with waiting.progress(quiet=how.quiet) as progress:
         first = Experiment(made.graph, {}, lanes=how.lanes, bus=how.bus)
         simulation = built(first.design, progress=progress)
@@ -384,6 +382,7 @@ def _board(model: Model, how: Machine, runs: Runs) -> Iterator[Run]:
     board, _ = OnBoard(board=how.board, clock=how.clock).find(simulated=True)
     where = how.board if how.board.startswith(VIRTUAL) else board
     made = _decoder(model, how)
+    _introduce(model, how, how.board)
     with waiting.progress(quiet=how.quiet) as progress:
         device = Device(
             where,
@@ -415,6 +414,14 @@ def _decoder(model: Model, how: Machine) -> Decoder:
     from stepgen.frontend.decoding import Decoder
 
     return Decoder(model, cache=model.tokens[1], writes=how.per_run > 1, lanes=how.lanes)
+
+
+def _introduce(model: Model, how: Machine, where: str) -> None:
+    """Say what is going to compute, once it is known to be there."""
+    from stepgen.report import console
+
+    if not how.quiet:
+        console.show(_introduction(model, where, how.per_run))
 
 
 def _introduction(model: Model, where: str, per_run: int) -> str:

@@ -14,6 +14,9 @@ RECIPES = (
 )
 """The functions of ``examples/recipes.py``: what other tools have as one function."""
 
+SHORTEST = 3
+"""Letters of a word that may be the beginning of a name."""
+
 
 def remedy(name: str, known: Iterable[str], *, functions: bool = True) -> str:
     """How to go on after a name that is not there; empty where nothing is like it.
@@ -36,5 +39,8 @@ def remedy(name: str, known: Iterable[str], *, functions: bool = True) -> str:
         return f", which is a recipe: stepgen show recipes:{name}"
     if functions and name in function_types():
         return f", which is a function: map, accum, scan or flat_map applies sg.fn.{name}"
-    near = get_close_matches(name.lower(), known, 1)
+    names, word = sorted(known), name.lower()
+    # A word that is cut short comes before one with a letter changed: max is maximum, not argmax.
+    begun = [one for one in names if len(word) >= SHORTEST and one.startswith(word)]
+    near = sorted(begun, key=len)[:1] or get_close_matches(word, names, 1)
     return f", did you mean {near[0]}?" if near else ""

@@ -75,3 +75,10 @@ def test_names_of_functions_and_recipes(door: Callable[[], Any]) -> None:
                 getattr(place, name)
     with pytest.raises(AttributeError, match=r"no attribute 'quux'$"):
         _ = door().quux
+
+
+def test_a_word_that_is_cut_short_is_completed() -> None:
+    with pytest.raises(AttributeError, match=r"no function 'max', did you mean maximum\?"):
+        sg.fn.max()
+    with pytest.raises(AttributeError, match=r"no function 'maxmum', did you mean maximum\?"):
+        sg.fn.maxmum()
