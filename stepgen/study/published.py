@@ -182,3 +182,7 @@ the prompt, as many as follow: milliseconds in all, until the first token, and t
 ACTIVATIONS = (14.8, 16.8)
 """Percent of the activation memory that is left after fusion, least and most of four models
 (StreamTensor, MICRO 2025)."""
+
+COMPILE_SECONDS = (27, 63)
+"""Seconds from a model to what the vendor's tools take, least and most of four models
+(StreamTensor, MICRO 2025)."""

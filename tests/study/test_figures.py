@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import re
 from functools import cache
 from itertools import combinations
 
@@ -13,11 +14,13 @@ from rich.console import Console
 from seeds import others_slow
 
 from stepgen.cli.app import execute
+from stepgen.compile.lower import lower
 from stepgen.ir.errors import StepError
+from stepgen.program import program
 from stepgen.study import plots, published, study
 from stepgen.study.evaluate import evaluate
 from stepgen.study.figure import Figure, FigureResult, Row
-from stepgen.study.figures import figures
+from stepgen.study.figures import figures, streamtensor
 from stepgen.study.point import FAIR, PUBLISHED, VIEWS, Point, Trace
 from stepgen.study.report import signed, view_table
 from stepgen.study.tiling import tiling_row, with_distance
@@ -294,6 +297,19 @@ def test_a_dynamic_point_is_compared_with_static_ones_of_the_same_fifos():
     ]
     made = with_distance([*results, *deep])
     assert [r["pareto_distance"] for r in made if r["tile"] == "dynamic"] == [4.0, 3.0]
+
+
+def test_seconds_to_a_design_stand_beside_the_published_ones():
+    """The design is made; how long that takes is not looked at."""
+    (line, *others) = streamtensor._seconds(small=True)
+    assert len(others) == len(streamtensor.SMALL) - 1
+    loaded = program.load("models:gpt2", {"phase": "decode", "cache": "16"}, draw=False)
+    units = len(lower(loaded.graph).units)
+    assert re.fullmatch(
+        rf"- GPT-2, small, from the model to the design table of a token, {units} units with the "
+        r"depths of their FIFOs: \d+\.\d s of one CPU; published, .* 27 to 63 s\.",
+        line,
+    )
 
 
 def test_times_of_language_models_follow_from_a_prompt_and_a_token(faked):

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from time import process_time
 from typing import Any
 
+from ...compile.lower import lower
 from ...cosim.experiment import Experiment
 from ...program import models, program
 from ...timing.tiles.machines import U55C
@@ -169,6 +171,7 @@ def _claims(views: Views) -> Iterator[str]:
         )
     small = views[FAIR][0]["model"] in SMALL.values()
     yield from _activations(small)
+    yield from _seconds(small)
     if not small:
         yield from _exact()
 
@@ -185,6 +188,22 @@ def _activations(small: bool) -> Iterator[str]:
             f"- {title}, a prompt of {length}: values of a layer take {before:,} bytes as tensors "
             f"of bf16; fused, converters take {after:,} bytes, {100 * after / before:.1f} %; "
             f"published {known} %."
+        )
+
+
+def _seconds(small: bool) -> Iterator[str]:
+    """How long a model takes to become a design table, beside the compiler of the publication."""
+    least, most = published.COMPILE_SECONDS
+    settings = {"phase": "decode", "cache": str(2 * (SMALL_LENGTHS if small else LENGTHS)[0])}
+    for key, title in (SMALL if small else MODELS).items():
+        begun = process_time()
+        name = f"{'models' if small else 'language_models'}:{key}"
+        loaded = program.load(name, settings, draw=False, tensors=False)
+        design = lower(loaded.graph)
+        yield (
+            f"- {title}, from the model to the design table of a token, {len(design.units):,} "
+            f"units with the depths of their FIFOs: {process_time() - begun:.1f} s of one CPU; "
+            f"published, to what the vendor's tools take, {least} to {most} s."
         )
 
 
