@@ -5,9 +5,9 @@ from __future__ import annotations
 from time import process_time
 from typing import Any
 
-from stepgen.commands.lanes import Goal, chosen
+from stepgen.commands.lanes import chosen
 from stepgen.commands.named import Named
-from stepgen.commands.options import Circuit, Timing
+from stepgen.commands.options import Circuit, Goal, Timing
 from stepgen.tools.shipped import shipped
 from stepgen.tools.waiting import quiet
 

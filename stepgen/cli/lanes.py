@@ -9,7 +9,7 @@ import click
 from stepgen.cli.config import show_json
 from stepgen.cli.groups import grouped
 from stepgen.cli.options import HardwareOptions, ProgramOptions, RunOptions, json_option
-from stepgen.commands.lanes import SLOWER, Goal
+from stepgen.commands.options import SLOWER, Goal
 
 if TYPE_CHECKING:
     from stepgen.commands.lanes import LanesResult

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
-import functools
 from collections import Counter
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ..compile.lane_search import LUT, Choice, Cost, LaneSearch
 from ..cosim.experiment import Experiment
@@ -18,127 +17,17 @@ from ..ir.system import SystemGraph
 from ..ir.wire import LANES
 from ..program.program import Program
 from ..synth.estimate import Estimate, Estimator, estimate
-from ..synth.toolchain import FAMILY
 from ..tools import waiting
 from .call import called, notebook
-from .options import Circuit, Timing
+from .options import Circuit, Goal, Timing
 from .source import Source
 from .time import timed
-
-if TYPE_CHECKING:
-    from ..board.description import Board
-
-SLOWER = 5.0
-"""Per cent by which a run may be longer than the fastest, where nothing bounds the circuit."""
 
 STEP = "choosing lanes"
 """What is shown as progress."""
 
 EACH = 6
 """Circuits for each group that a search is expected to measure, for its progress."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Goal:
-    """What the circuit has to be.
-
-    Attributes
-    ----------
-    slower : float, optional
-        Per cent by which the run may be longer than the fastest that fits; by default 5, or 0 with
-        `fit`.
-    fit : int or str, optional
-        LUTs that there are, or a board and a share of its LUTs: ``"ulx3s-85f:70%"``. Of a board
-        there are also registers, multipliers and block RAM, all of them.
-    operators : bool
-        Choose for each operator by itself, in place of all that have one function.
-    """
-
-    slower: float | None = None
-    fit: int | str | None = None
-    operators: bool = False
-
-    def __post_init__(self) -> None:
-        if self.slower is not None and not 0 <= self.slower < 1000:
-            raise StepError(
-                f"a run can be slower by 0 to 1,000 per cent, not by {self.slower:g}: "
-                f"--slower 5 lets it take 5 % more cycles than the fastest"
-            )
-
-    @property
-    def percent(self) -> float:
-        """By how much the run may be longer."""
-        if self.slower is not None:
-            return self.slower
-        return SLOWER if self.fit is None else 0.0
-
-    @functools.cached_property
-    def board(self) -> Board | None:
-        """The board that the circuit is for.
-
-        Raises
-        ------
-        StepError
-            If there is no such board, or LUTs are not estimated for its FPGA.
-        """
-        name = str(self.fit).partition(":")[0]
-        if self.fit is None or _number(name) is not None:
-            return None
-        from ..board.description import named, names  # with Amaranth, which takes long to load
-
-        if name not in names():
-            raise StepError(
-                f"--fit takes a number of LUTs or a board, {', '.join(names())}, as in "
-                f"ulx3s-85f:70%, not {str(self.fit)!r}"
-            )
-        board = named(name)
-        if board.chip.family != FAMILY:
-            raise StepError(
-                f"--fit can't take the board {name}: LUTs are estimated for an ECP5, and it has "
-                f"another FPGA, {board.chip.name}; give a number of LUTs"
-            )
-        return board
-
-    @functools.cached_property
-    def limits(self) -> dict[str, int]:
-        """How much there is of each resource.
-
-        Raises
-        ------
-        StepError
-            If `fit` is not what it should be.
-        """
-        if self.fit is None:
-            return {}
-        if self.board is None:
-            luts = _number(str(self.fit)) or 0
-            if not luts:
-                raise StepError(f"--fit takes a number of LUTs from 1 on, not {str(self.fit)!r}")
-            return {LUT: luts}
-        chip, share = self.board.chip, _share(str(self.fit).partition(":")[2])
-        return {
-            LUT: round(chip.luts * share / 100),
-            "ff": chip.ffs or chip.luts,
-            "multiplier": chip.multipliers,
-            "block_ram": chip.block_rams,
-        }
-
-
-def _number(text: str) -> int | None:
-    """A whole number, also with commas."""
-    plain = text.replace(",", "")
-    return int(plain) if plain.isascii() and plain.isdecimal() and len(plain) < 10 else None
-
-
-def _share(text: str) -> float:
-    """A number of per cent, 100 if there is none."""
-    try:
-        found = float(text.removesuffix("%")) if text else 100.0
-    except ValueError:
-        found = 0.0
-    if not 0 < found <= 100:
-        raise StepError(f"the share of a board's LUTs is above 0 and up to 100 %, not {text!r}")
-    return found
 
 
 @dataclass(frozen=True, repr=False)

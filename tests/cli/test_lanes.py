@@ -8,6 +8,7 @@ import pytest
 
 import stepgen as sg
 from stepgen.commands import lanes as command
+from stepgen.commands.options import Goal
 from stepgen.tools.starting import INTERRUPTED
 
 NARROW = "p.py:narrow --lanes 4 --slower 5 --no-counters"
@@ -138,7 +139,7 @@ def test_finished_designs_have_their_lanes(stepgen, here) -> None:
 
 
 def test_a_board_bounds_all_that_it_has() -> None:
-    half = command.Goal(fit="ulx3s-85f:50%")
+    half = Goal(fit="ulx3s-85f:50%")
     assert half.limits == {"lut": 41820, "ff": 83640, "multiplier": 156, "block_ram": 208}
-    assert command.Goal(fit="20,000").limits == {"lut": 20000} == command.Goal(fit=20000).limits
-    assert (command.Goal().percent, half.percent, command.Goal(slower=0).percent) == (5, 0, 0)
+    assert Goal(fit="20,000").limits == {"lut": 20000} == Goal(fit=20000).limits
+    assert (Goal().percent, half.percent, Goal(slower=0).percent) == (5, 0, 0)
