@@ -19,6 +19,7 @@ from ..ir.errors import StepError
 from ..ir.graph import Graph
 from ..ir.show import html_table
 from ..ir.text import dumps
+from ..ir.wire import Beats
 from ..program.program import Program
 from ..semantics.arrays import read as read_arrays
 from ..timing.deadlock import Deadlock
@@ -252,6 +253,7 @@ class _Base:
         if self.tensors:
             self.program = source.load()
         self.text = dumps(self.program.graph, lines=False)
+        self._known: dict[str, Beats] | None = None  # of runs that change no inputs
 
     def check(self, names: Sequence[str]) -> None:
         """Check that all names are those of something that may differ.
@@ -301,6 +303,11 @@ class _Base:
             inputs={**program.inputs, **inputs},
             built=self.design.with_depths(depths),
         )
+        # What a reference computes of data depends on times only through orders of arrival.
+        if program is self.program and not inputs and not experiment.arrivals:
+            if self._known is None:
+                self._known = experiment.known
+            experiment.known = self._known
         return (experiment.prediction.cycles, *experiment.traffic)
 
     def _source(self, changes: Mapping[str, Any]) -> Any:

@@ -219,10 +219,10 @@ class Experiment:
     @property
     def answers(self) -> tuple[int, int]:
         """Bus words that the prediction reads, and bursts that it writes."""
-        moved, words, bursts = self.prediction.pushes, 0, 0
+        moved, words, bursts = self.prediction.moved, 0, 0
         for bus, params in self.design.rows_of(Axi):
-            words = len(moved[bus.outputs["r"]]) if params.reads else 0
-            bursts = len(moved[bus.outputs["b"]]) if params.writes else 0
+            words = moved(bus.outputs["r"]) if params.reads else 0
+            bursts = moved(bus.outputs["b"]) if params.writes else 0
         return words, bursts
 
     @property
@@ -238,10 +238,10 @@ class Experiment:
     @property
     def traffic(self) -> tuple[int, int]:
         """Bytes that the prediction reads from and writes to the memory, in bus words."""
-        moved, read, written = self.prediction.pushes, 0, 0
+        moved, read, written = self.prediction.moved, 0, 0
         for bus, params in self.design.rows_of(Axi):
-            read = len(moved[bus.outputs["r"]]) if params.reads else 0
-            written = len(moved[bus.inputs["w"]]) if params.writes else 0
+            read = moved(bus.outputs["r"]) if params.reads else 0
+            written = moved(bus.inputs["w"]) if params.writes else 0
         return read * self.bus.bytes, written * self.bus.bytes
 
     def _payloads(self, port: StreamPort) -> Rows:

@@ -88,6 +88,11 @@ def spent(M: Cycles, actor: int, cycles: int) -> Cycles:
     return counts
 
 
+def count(entries: Cycles, key: int) -> int:
+    """Number of log entries of a key."""
+    return int(np.count_nonzero((entries & KEY) == key))
+
+
 def split(entries: Cycles, count: int) -> list[Cycles]:
     """Cycles of log entries by key; keys are in the low bits and below `count`."""
     keys = entries & KEY

@@ -19,7 +19,7 @@ from ..ir.stalls import Stalls
 from ..ir.wire import Beats
 from . import kernel as k
 from . import own_steps
-from .activity import Activity, Cycles, Trace, split
+from .activity import Activity, Cycles, Trace, count, split
 from .deadlock import advised, explain
 from .design_layout import DesignLayout
 from .drive import MAX_CYCLES, Driven, drive
@@ -63,6 +63,11 @@ class Prediction:
     def pops(self) -> dict[str, Cycles]:
         """By channel, the cycle in which each beat leaves its FIFO."""
         return {c.name: self._moves[2 * n + 1] for n, c in enumerate(self.design.channels)}
+
+    def moved(self, channel: str) -> int:
+        """Beats that enter the FIFO of a channel, without looking for their cycles."""
+        number = next(n for n, c in enumerate(self.design.channels) if c.name == channel)
+        return count(self.log, 2 * number)
 
     @cached_property
     def choices(self) -> dict[str, list[int]]:

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import stepgen as sg
+from stepgen.cosim import data_dependent
 
 GATES = np.array([[[1], [0], [1], [1]], [[0], [0], [0], [0]], [[1], [1], [1], [1]]], bool)
 CHANGES = {
@@ -73,6 +74,29 @@ def test_a_run_that_stops_is_named_and_the_others_go_on() -> None:
     assert made.cycles.tolist() == [0, sg.time(graph).cycles]
     assert made.arrays()["ends"].tolist() == [False, True]
     assert "1 stop" in repr(made)
+
+
+def chosen() -> sg.Graph:
+    """Data decide which way a row goes."""
+    g = sg.Graph("chosen")
+    x = g.input("x", sg.int8[1, 4], (6,))
+    sel = x.map(sg.fn.top_k(1))
+    parts = sg.partition(x, sel, rank=0)
+    g.output(sg.reassemble(parts, sel, rank=0), "y")
+    return g
+
+
+def test_what_data_decide_is_computed_once(monkeypatch) -> None:
+    graph, runs = chosen(), []
+    inputs = {"x": np.random.default_rng(0).integers(-9, 9, (6, 1, 4))}
+    alone = [sg.time(graph, inputs=inputs, latency=n, stall={"x": 0.3}).cycles for n in (8, 9, 30)]
+    run = data_dependent.system.run
+    monkeypatch.setattr(
+        data_dependent.system, "run", lambda *a, **kw: runs.append(1) or run(*a, **kw)
+    )
+    many = {"latency": [8, 9, 30], "stall.x": [0.3] * 3}
+    assert sg.time_scenarios(graph, inputs=inputs, scenarios=many).cycles.tolist() == alone
+    assert len(runs) == 1
 
 
 @pytest.mark.slow
