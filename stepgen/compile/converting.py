@@ -226,9 +226,11 @@ def _steps(source: Itensor, target: Itensor, piece: Sequence[int]) -> list[Nest]
     between = []
     for dims in permutations(range(len(piece))):
         loops = [(cut.shape[d] // piece[d], piece[d]) for d in dims]
-        order = Itensor(piece, cut.element, loops, [(dims.index(d),) for d in range(len(dims))])
+        order = Itensor(
+            piece, cut.element, loops, [(dims.index(d),) for d in range(len(dims))]
+        ).canonical
         with suppress(Unknown):
-            both = [share(walks(a), walks(b)) for a, b in ((cut, order), (order.canonical, joined))]
+            both = [share(walks(a), walks(b)) for a, b in ((cut, order), (order, joined))]
             for one in both:
                 strides(one.source, one.target)
             between.append(both)

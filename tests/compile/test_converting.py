@@ -48,6 +48,18 @@ def flat(value: Any) -> list[np.ndarray]:
     return [t for v in value for t in flat(v)] if isinstance(value, list) else [np.asarray(value)]
 
 
+def test_tiles_that_came_twice_pass_two_buffers() -> None:
+    """Tiles of three columns each twice, as tiles of two columns each twice."""
+    source = Itensor((8, 3), "int32", ((4, 3), (2, 1)), ((), (0,)))
+    target = Itensor((8, 2), "int32", ((6, 2), (2, 1)), ((), (0,)))
+    graph, _ = program(source, target)
+    found = flat(run(graph, {"w": DATA}).nested("y"))
+    want = [DATA[:, c : c + 2] for _, c in target.offsets()]
+    assert all((p == q).all() for p, q in zip(found, want, strict=True))
+    (way,) = ways(graph.nodes[0].outputs[0], target)
+    assert way.why.count(" and then ") == 1
+
+
 @pytest.mark.parametrize("count", [25, pytest.param(1000, marks=pytest.mark.slow)])
 def test_drawn_pairs_come_in_the_order_that_is_asked_for(count: int) -> None:
     rng, seen = random.Random(count), set()
