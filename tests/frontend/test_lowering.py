@@ -190,7 +190,10 @@ def test_a_layer_without_a_lowering_is_named() -> None:
     [
         ({"element": sg.int8}, "perceptron can be lowered to bf16 or f32, not to int8"),
         ({"rows": 0}, "perceptron: rows must be an integer of at least 1, not 0"),
-        ({"phase": "fill"}, "perceptron: phase must be stream, decode or prefill, not 'fill'"),
+        (
+            {"phase": "fill"},
+            "perceptron: phase must be stream, decode, prefill or write, not 'fill'",
+        ),
         ({"cache": 8}, "perceptron: cache, tile and batch are for phase=decode and phase=prefill"),
         ({"last": True}, "perceptron: last is for phase=prefill, whose runs take many tokens"),
         (

@@ -362,8 +362,8 @@ MISTAKES: list[tuple[Callable[[], object], str]] = [
     ),
     (
         lambda: _at(_g(), 4).flat_map(fn.span(), rank=1),
-        "flat_map: span(positive=False) needs ranges (address 1x2: start and length), not "
-        "Stream[address 1x1; 4]",
+        "flat_map: span(one_by_one=False, positive=False) needs ranges (address 1x2: start and "
+        "length), not Stream[address 1x1; 4]",
     ),
     (
         lambda: [
@@ -371,12 +371,12 @@ MISTAKES: list[tuple[Callable[[], object], str]] = [
             for x in [_g().input("x", sg.address[1, 2], (4,))]
             for f in (fn.span(), fn.span(positive=True))
         ],
-        "flat_map: span(positive=True) takes ranges of at least 1, but where the lengths of x.0 "
-        "were used before they may be empty",
+        "flat_map: span(one_by_one=False, positive=True) takes ranges of at least 1, but where "
+        "the lengths of x.0 were used before they may be empty",
     ),
     (
         lambda: _x(_g(), 4, tile=sg.address[1, 2]).flat_map(fn.span_last(), rank=0),
-        "flat_map: span_last() makes streams of rank 1, not 0",
+        "flat_map: span_last(one_by_one=False) makes streams of rank 1, not 0",
     ),
     (
         lambda: _at(_g(), 4).map(fn.span_end()),
