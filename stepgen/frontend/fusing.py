@@ -152,7 +152,7 @@ def fused(model: Model, onchip_bits: int, *, lanes: int = LANES, **settings: Any
     """
     data = settings.pop("data", True)
     whole = lowered(model, **settings, data=False)
-    if whole.caches is None or whole.caches.last:
+    if whole.caches is None or whole.caches.last or whole.caches.writes:
         raise StepError(
             f"{model.name}: groups run one after the other on one tile of tokens, so phase must be "
             "decode or prefill, and last false"

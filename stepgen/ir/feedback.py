@@ -5,6 +5,7 @@ from __future__ import annotations
 from stepgen.ir.arguments import checked
 from stepgen.ir.dims import Dim, show_shape
 from stepgen.ir.errors import StepError
+from stepgen.ir.expr import Expr
 from stepgen.ir.stream import Node, Out, Stream, StreamType, make_stream
 from stepgen.ir.where import user_line
 
@@ -24,8 +25,8 @@ class Feedback(Stream):
         Number of nodes of the graph when it was made and when it was connected.
     """
 
-    def __init__(self, node: Node, type: StreamType) -> None:
-        model = make_stream(node, 0, Out(type.shape, type.dtype), node.graph.symbols)
+    def __init__(self, node: Node, type: StreamType, totals: dict[int, Expr]) -> None:
+        model = make_stream(node, 0, Out(type.shape, type.dtype, totals), node.graph.symbols)
         super().__init__(node, 0, type, model.totals, model.volume)
         node.outputs = (self,)
         self.label = node.name

@@ -70,6 +70,7 @@ class Graph:
         self.symbols = Symbols()
         self.routings: dict[Stream, Routing] = {}
         self.spans: dict[Hashable, tuple[Dim, Expr]] = {}
+        self._spanned: dict[tuple[Dim, ...], Expr] = {}
         self._names: dict[str, Node | Feedback] = {}
         self._counts: dict[str, int] = {}
         self._uses: dict[Stream, list[tuple[Node, int]]] = {}
@@ -233,7 +234,7 @@ class Graph:
         for dim in (*dims, *dtype.dims):
             self.symbols.claim(dim)
         node = Node(self, "feedback", name, (), {}, line)
-        stream = Feedback(node, StreamType(dims, dtype))
+        stream = Feedback(node, StreamType(dims, dtype), self._totals(dims))
         self.feedbacks.append(stream)
         self._names[name] = stream
         return stream
@@ -384,7 +385,17 @@ class Graph:
             length = self.symbols.fresh("L", kind, most, positive=least > 0)
             total = length.expr if single else self.symbols.fresh(f"sum_{length}_", "dynamic").expr
             self.spans[lengths] = length, total
+            self._spanned[*ranges.shape, length] = total
         return self.spans[lengths]
+
+    def _totals(self, shape: tuple[Dim, ...]) -> dict[int, Expr]:
+        """Groups per level of a shape, where a dim is that of ranges: as many as they span."""
+        ends = range(1, len(shape) + 1)
+        return {
+            len(shape) - end: self._spanned[shape[:end]]
+            for end in ends
+            if shape[:end] in self._spanned
+        }
 
     def check(self) -> None:
         """Check that the program is complete.

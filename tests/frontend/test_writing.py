@@ -55,6 +55,17 @@ def attending(rows: int = 20, columns: int = 20) -> Model:
     return b.model(b.linear(y, rng.normal(size=(4, columns)), name="scores"))
 
 
+@pytest.mark.parametrize("seed", others_slow(range(3), (0,)))
+def test_linears_that_share_an_array_write(seed: int) -> None:
+    """With several heads of keys: rows that come back from the array are as many as tokens."""
+    model = decoders.decoder(decoders.Sizes(layers=2), seed)
+    given: dict[str, Any] = {"cache": 8, "tile": 3, "element": "f32", "array": "shared"}
+    writer = Decoder(model, writes=True, **given)
+    found = writer.run({"ids": PROMPT}, more=3)[WRITTEN].tolist()
+    assert found[-4:] == chosen(Decoder(model, **given), PROMPT, 3)
+    assert Experiment(writer.graph, writer.inputs({"ids": found[-1:]}), lanes=2).prediction.cycles
+
+
 @pytest.mark.slow
 def test_writing_in_rtl(tmp_path: Path) -> None:
     """Runs of one given token, of several, and of those that follow, on one memory."""
@@ -140,6 +151,8 @@ def test_bad_runs_are_one_sentence() -> None:
     b = Builder("rows", tokens=(1, 8))
     with pytest.raises(sg.StepError, match="rows: phase=write is for models of ids, and its input"):
         lower(b.model(b.linear(b.input("x", 4), np.ones((4, 4)))), phase="write")
+    with pytest.raises(sg.StepError, match="so phase must be decode or prefill, and last false"):
+        sg.frontend.fused(attending(), 100_000, phase="write")
     with pytest.raises(sg.StepError, match="phase=write is for one request, token by token"):
         lower(attending(), phase="write", batch=2)
     with pytest.raises(sg.StepError, match="a program that writes takes all of a prompt token by"):
