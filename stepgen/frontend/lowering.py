@@ -340,7 +340,7 @@ def fed(
                 f"itself; it is given {', '.join(found)}"
             )
         _check_numbers(model, found, sizes.rows)
-        (behind_all,) = np.array(filled).reshape(-1)
+        (behind_all,) = _behind(model, sizes, filled)
         return writing.fed(model, sizes, found[writing.IDS], more, int(behind_all))
     if more:
         raise StepError(f"{model.name}: more={more} is for a program that writes: phase=write")
@@ -348,9 +348,7 @@ def fed(
     if len({*counts.values()}) > 1:
         each = ", ".join(f"{name} has {count}" for name, count in counts.items())
         raise StepError(f"{model.name}: its inputs must have one number of rows, but {each}")
-    behind = np.array(filled).reshape(-1)
-    if sizes is not None and sizes.chunk is None:
-        behind = np.broadcast_to(behind, sizes.requests)
+    behind = _behind(model, sizes, filled)
     for count in counts.values():
         _check_count(model, count, sizes)
         if POSITIONS in model.inputs:
@@ -372,6 +370,20 @@ def fed(
     padded = {n: np.pad(x, [(0, fill), *[(0, 0)] * (x.ndim - 1)], "edge") for n, x in found.items()}
     made = {name: _tiles(array) for name, array in padded.items()}
     return {n: x.reshape(*dims[1:], *x.shape) for n, x in made.items()} | places
+
+
+def _behind(model: Model, sizes: caches.Caches | None, filled: int | Sequence[int]) -> Array:
+    """How many tokens are there, of each request of a run; one number is that of all."""
+    behind = np.array(filled).reshape(-1)
+    requests = 1 if sizes is None or sizes.chunk is not None else sizes.requests
+    if len(behind) not in (1, requests):
+        raise StepError(
+            f"{model.name}: filled must be one number, or one for each request of a run, here "
+            f"{requests}, not {len(behind)} numbers"
+        )
+    if behind.min() < 0:
+        raise StepError(f"{model.name}: filled must be at least 0, not {behind.min()}")
+    return np.broadcast_to(behind, requests)
 
 
 def _check_numbers(model: Model, found: Mapping[str, Array], positions: int) -> None:

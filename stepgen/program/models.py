@@ -199,7 +199,7 @@ def lowered(
     _check_count(model, spec, arrays, routing)
     taken = {**arrays, **random}
     if sizes is not None and sizes.writes and more is None:
-        room = sizes.rows - filled - len(taken.get("ids", ()))
+        room = sizes.rows - int(np.max(filled)) - len(taken.get("ids", ()))
         more = max(0, min(MORE, room))
     found = lowering.fed(model, taken, sizes, filled or 0, more=more or 0)
     own = {name: found.pop(name) for name in arrays}

@@ -28,3 +28,12 @@ def test_commands_write(stepgen, here) -> None:
     assert "attend.stepgen: more=2 is for phase=write, whose runs make tokens" in said.err
     said = stepgen("run attend.stepgen --ids prompt.npy --set phase=write --set more=2")
     assert "goes on behind a text by --more, so leave more out of --set" in said.err
+    for given, sentence in (
+        ("1,2", "attend: filled must be one number, or one for each request of a run, here 1, not"),
+        ("-1", "attend: filled must be at least 0, not -1"),
+    ):
+        for phase in ("decode", "write"):
+            said = stepgen(
+                f"time attend.stepgen --set cache=8 --set filled={given} --set phase={phase}"
+            )
+            assert sentence in said.err
