@@ -88,6 +88,7 @@ def run(
 
     from stepgen.frontend.drawing import drawn
     from stepgen.frontend.state import State, check_room
+    from stepgen.frontend.text import likeliest
     from stepgen.tools.atomic import atomic_file
     from stepgen.tools.waiting import progress as shown_progress
 
@@ -103,7 +104,7 @@ def run(
         progress("running", 0.1)
         parts = [model.run({**given, **random}, state=state)]
         for _ in range(more):
-            generated.append(int(parts[-1][model.outputs[0]][-1].argmax()))
+            generated.append(likeliest(model, parts[-1][model.outputs[0]][-1]))
             parts.append(model.run({"ids": generated[-1:]}, state=state))
     found = {name: np.concatenate([part[name] for part in parts]) for name in model.outputs}
     for path, arrays in ((out, found), (save_inputs, {**given, **random})):
@@ -217,10 +218,12 @@ class Text:
     def _tokens(
         self, made: Decoder, given: Iterable[dict[str, Any]]
     ) -> Iterator[tuple[dict[str, Any], int, int]]:
+        from stepgen.frontend.text import likeliest
+
         for one in given:
             yield one, 0, len(next(iter(one.values())))
         for _ in range(self.more):
-            token = int(made.outputs[made.model.outputs[0]][-1].argmax())
+            token = likeliest(made.model, made.outputs[made.model.outputs[0]][-1])
             self.generated.append(token)
             yield {"ids": [token]}, 0, 1
 

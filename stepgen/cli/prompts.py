@@ -76,13 +76,15 @@ class Prompts:
 
     def _took(self, made: Batch, result: executor.Result) -> None:
         """Take what a step gives: requests get a token more, or leave."""
+        from stepgen.frontend.text import likeliest
+
         for request, outputs in made.after(result).items():
             name = self.requests[request]
             self.outputs[name] = outputs
             if len(self.generated[name]) == self.more:
                 made.leave(request)
                 continue
-            token = int(outputs[made.model.outputs[0]].argmax())
+            token = likeliest(made.model, outputs[made.model.outputs[0]])
             self.generated[name].append(token)
             request.append(token)
 

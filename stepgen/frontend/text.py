@@ -9,6 +9,7 @@ import numpy as np
 from ..ir.errors import StepError
 from .model import Model
 from .weight import Array
+from .writing import choices
 
 
 def ids_of(model: Model, text: str) -> Array:
@@ -39,6 +40,11 @@ def ids_of(model: Model, text: str) -> Array:
                 f"{len(model.characters)} characters: {model.characters!r}"
             )
     return np.array([model.characters.index(character) for character in text])
+
+
+def likeliest(model: Model, scores: Array) -> int:
+    """The id with the largest score of a token, of those that stand for characters if some do."""
+    return int(scores.reshape(-1)[: choices(model)].argmax())
 
 
 @dataclass

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 from frontend.test_writing import PROMPT, attending
 
@@ -37,3 +39,19 @@ def test_commands_write(stepgen, here) -> None:
                 f"time attend.stepgen --set cache=8 --set filled={given} --set phase={phase}"
             )
             assert sentence in said.err
+
+
+def test_tokens_that_follow_stand_for_characters(stepgen, here) -> None:
+    sg.frontend.save(replace(attending(columns=12), characters="abcdefghij"), "named.stepgen")
+    np.save("prompt.npy", PROMPT)
+    np.savez("prompts.npz", one=PROMPT, other=[2])
+    for given in (
+        "prompt.npy --golden",
+        "prompt.npy --set cache=8",
+        "prompts.npz --set cache=8",
+        "prompt.npy --set cache=8 --set phase=write",
+    ):
+        found = stepgen(f"run named.stepgen --more 4 --json --ids {given}").json["generated"]
+        made = found["one"] if isinstance(found, dict) else found
+        assert len(made) == 4, given
+        assert max(made) < 10, given
