@@ -32,7 +32,7 @@ def measure() -> Table:
         texts.add(made["text"])
         tokens, used = sum(made["tokens"]), _used(writes=per_run > 1)
         cycles, moved = sum(made["cycles"]) / tokens, sum(made["moved"]) / tokens
-        link = named(BOARD).baud / 10 / moved
+        link = named(BOARD).link.baud / 10 / moved
         rows.append(
             (
                 per_run if per_run > 1 else "1, by the host",
@@ -52,7 +52,7 @@ def measure() -> Table:
         f"LUTs, registers and multipliers of an ECP5 with {LANES} lanes and a bus of {BUS_BITS} "
         "bits, estimated without synthesis, without counters; runs, and of each token cycles and "
         f"bytes on the link; how many tokens a second the circuit makes at {HZ // 10**6} MHz, and "
-        f"how many the link moves at most at {named(BOARD).baud:,} baud, without the pauses "
+        f"how many the link moves at most at {named(BOARD).link.baud:,} baud, without the pauses "
         "between messages, of which each run has some.",
         (
             *("characters a run", "LUT", "FF", "multipliers", "runs", "cycles", "bytes"),
