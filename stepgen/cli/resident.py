@@ -63,6 +63,8 @@ class Resident:
     Attributes
     ----------
     steps : list of Step
+    tokens : list of int
+        How many each step took.
     parts : list of dict of str to array
         Outputs of the model, by step.
     lost : int
@@ -72,6 +74,7 @@ class Resident:
     """
 
     steps: list[Step] = field(default_factory=list)
+    tokens: list[int] = field(default_factory=list)
     parts: list[dict[str, Any]] = field(default_factory=list)
     lost: int = 0
     written: int = 0
@@ -98,6 +101,7 @@ class Resident:
             progress(f"running (token {len(self.steps) + 1})", 0.0)
             outputs = self._step(device, made.streams(given, more), check, progress)
             self.steps.append(device.last)
+            self.tokens.append(count)
             self.parts.append(made.took(outputs, count))
 
     def _step(
@@ -141,12 +145,13 @@ class Resident:
         """What ran, for ``--json``."""
         each = [
             {
+                "count": tokens,
                 "cycles": {"predicted": one.predicted, "board": one.cycles},
                 "sent": one.sent,
                 "received": one.received,
                 "seconds": round(one.seconds, 3),
             }
-            for one in self.steps
+            for one, tokens in zip(self.steps, self.tokens, strict=True)
         ]
         return {
             "good": True,  # a difference ends the text
@@ -174,14 +179,18 @@ def lines(data: Mapping[str, Any]) -> Iterator[RenderableType]:
     cycles = [one["cycles"]["board"] for one in data["tokens"]]
     compared = sum(one["cycles"]["predicted"] is not None for one in data["tokens"])
     later = [one["sent"] + one["received"] for one in data["tokens"][1:]]
-    rate = data["hz"] * len(cycles) / sum(cycles)
+    count = sum(one["count"] for one in data["tokens"])
+    rate = data["hz"] * count / sum(cycles)
+    each, number = "each token", f"{count}"
+    if count > len(cycles):  # the circuit chose some of them
+        each, number = "each run", f"{count} in {len(cycles)} runs"
     facts = {
-        "tokens": f"{len(cycles)}, of {min(cycles):,} to {max(cycles):,} cycles",
+        "tokens": f"{number}, of {min(cycles):,} to {max(cycles):,} cycles",
         "compared": f"{compared} of {len(cycles)} with reference and prediction",
         "at": f"{data['hz'] / 1e6:g} MHz: {rate:,.0f} tokens a second",
         "tensors": f"written once, {data['written']:,} bytes over the link"
         + (f"; {way_past(data)}" if data["past_link"] else ""),
-        "each token": f"at most {max(later):,} bytes on the link, from the second one on"
+        each: f"at most {max(later):,} bytes on the link, from the second one on"
         if later
         else "the first one alone",
         "link lost": f"{data['lost']} times",

@@ -110,7 +110,15 @@ class Costs:
         given = caches.fed(made.model, sizes, behind, which, sizes.chunk or 1)
         for name, array in given.items():
             stream = made.graph.inputs.get(name)
-            dims = None if stream is None else made.graph.spans.get(lengths_of(stream))
+            if stream is None:
+                continue
+            # The ranges themselves, or those of a run that writes, which wait for its tokens.
+            ranges = [
+                stream,
+                *(s for node, _ in made.graph.consumers(stream) for s in node.outputs),
+            ]
+            spans = (made.graph.spans.get(lengths_of(one)) for one in ranges)
+            dims = next((found for found in spans if found is not None), None)
             if dims is not None:
                 length, total = dims
                 lengths = array[..., -1]

@@ -113,6 +113,7 @@ class Tokens:
         lowering.names |= {IDS, RANGE_OF_TOKENS, LARGEST, GOES_ON, WRITTEN}
         tokens = graph.input(RANGE_OF_TOKENS, RANGE, (1,))
         first = tokens.flat_map(fn.span_first(sizes.rows, one_by_one=True), rank=1)
+        lowering.extents |= {str(dim): 1 for dim in graph.span(tokens)}  # bounds are for one token
         # The first token has none before it: any number will do, since its id is given.
         start = tokens.map(fn.span_end())
         goes_on = graph.input(GOES_ON, Selector(1), first.shape[1:])

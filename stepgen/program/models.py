@@ -409,15 +409,15 @@ def decoder(model: Model, spec: str, settings: Mapping[str, str], lanes: Lanes) 
     from ..frontend import Decoder, lowering
 
     model, asked = _part(model, parameters(**bind(parameters, settings, {}, spec)))
-    for name in ("tiling", "expert_rows", "apart"):  # experts of texts are read by address
-        del asked[name]
     phase = lowering.phase_of(model, asked.pop("phase"))
     if phase == "stream":
         raise StepError(f"{spec} takes all tokens in one run: give them by --inputs, not by --ids")
     if asked.pop("more") is not None:
         raise StepError(f"{spec} goes on behind a text by --more, so leave more out of --set")
-    for name, alone in (("batch", 1), ("filled", None), ("onchip_bits", None), ("group", None)):
-        if (given := asked.pop(name)) != alone:
+    others = ("batch", "filled", "onchip_bits", "group", "tiling", "expert_rows", "apart")
+    alone = parameters()
+    for name in others:  # experts of texts are read by address
+        if (given := asked.pop(name)) != alone[name]:
             raise StepError(
                 f"{spec} runs one text from its first token on, so {name} can't be {given}"
             )

@@ -16,7 +16,7 @@ from frontend.test_decoding import SMALL, family
 from stepgen.cosim.building import LEAST_BUILD
 from stepgen.cosim.builds import built
 from stepgen.cosim.experiment import Experiment, simulate
-from stepgen.frontend import Builder, Decoder, Model, lower
+from stepgen.frontend import Builder, Decoder, Model, compile_log, lower
 from stepgen.frontend.writing import WRITTEN
 
 PROMPT = [3, 1, 4, 1]
@@ -141,6 +141,13 @@ def test_a_model_must_make_what_it_reads() -> None:
     sentence = "scores has 20 columns, and the table of embedding has 12 rows: not each number"
     with pytest.raises(sg.StepError, match=sentence):
         lower(attending(rows=12), phase="write", cache=8)
+
+
+def test_a_token_has_the_bound_that_it_has_when_it_is_decoded() -> None:
+    model = decoders.decoder(decoders.Sizes(layers=2))
+    logs = [compile_log(model, phase=phase, cache=16, tile=4) for phase in ("decode", "write")]
+    assert logs[0].port == logs[1].port > 0
+    assert logs[0].busiest == logs[1].busiest
 
 
 def test_bad_runs_are_one_sentence() -> None:
