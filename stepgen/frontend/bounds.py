@@ -12,7 +12,6 @@ from ..functions.products import Matmul, MatmulAdd
 from ..ir.dtypes import Buffer, Tile
 from ..ir.errors import StepError
 from ..ir.expr import Expr, ceiling, sum_of
-from ..ir.lengths import lengths_of
 from ..ir.metrics import metrics
 from ..ir.stream import Node, Stream
 from ..ir.wire import LANES
@@ -108,21 +107,10 @@ class Costs:
             behind = np.broadcast_to(behind, sizes.requests)
         which = np.arange(len(behind))
         given = caches.fed(made.model, sizes, behind, which, sizes.chunk or 1)
-        for name, array in given.items():
-            stream = made.graph.inputs.get(name)
-            if stream is None:
-                continue
-            # The ranges themselves, or those of a run that writes, which wait for its tokens.
-            ranges = [
-                stream,
-                *(s for node, _ in made.graph.consumers(stream) for s in node.outputs),
-            ]
-            spans = (made.graph.spans.get(lengths_of(one)) for one in ranges)
-            dims = next((found for found in spans if found is not None), None)
-            if dims is not None:
-                length, total = dims
-                lengths = array[..., -1]
-                known |= {str(length): int(lengths.max()), str(total): int(lengths.sum())}
+        for name, ranges in made.ranges.items():
+            length, total = made.graph.span(ranges)
+            lengths = given[name][..., -1]
+            known |= {str(length): int(lengths.max()), str(total): int(lengths.sum())}
         return known
 
     @cached_property

@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from .caches import Caches, Places
     from .site import Site
 
+COUNTED: Final = ("length", "place")
+"""What a host says of each token of a run that writes: as behind the names of `Places`."""
+
 NOTHING: Final = -3e38
 """Score of a row that a token does not see: finite, so that differences are numbers."""
 
@@ -63,6 +66,31 @@ class Cached:
                 what: graph.input(f"{places.name}_{what}", address[1, 1 + (what == "span")], dims)
                 for what in names
             },
+        )
+
+    @classmethod
+    def counted(
+        cls, caches: Caches, places: Places, number: Stream, length: Stream, row: Stream, at: Stream
+    ) -> Cached:
+        """Compute the streams of a run that writes, where no window cuts a place.
+
+        Parameters
+        ----------
+        caches : Caches
+        places : Places
+        number : Stream
+            That of each place, which comes once its token is there: what is read then is written.
+        length, row, at : Stream
+            Tiles that a token sees, its row in the last one, and its position in the text, of each
+            place.
+        """
+        rows = caches.tiles * caches.tile
+        return cls(
+            caches,
+            number.map(fn.scale(caches.tiles)).map(fn.as_range(), length),
+            number.map(fn.scale(0)).map(fn.add(), row),
+            number.map(fn.scale(rows)).map(fn.add(), at),
+            most=places.count * rows + caches.rows,
         )
 
     def behind(self, zero: Stream) -> Cached:

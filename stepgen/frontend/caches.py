@@ -135,6 +135,24 @@ class Places:
             f"{self.name}_{what}": numbers.reshape(*shape, 1, -1) for what, numbers in found.items()
         }
 
+    def of_tokens(self, caches: Caches, filled: Array) -> dict[str, Array]:
+        """The streams of tokens of one request behind each other, of a run that writes.
+
+        Without windows a circuit counts places itself, and is given ``length``, the tiles that a
+        token sees, and ``place``.
+
+        Parameters
+        ----------
+        caches : Caches
+        filled : array
+            By token, those before it.
+        """
+        if any(self.windows):
+            parts = [self.inputs(caches, np.array([n]), np.array([0])) for n in filled]
+            return {name: np.concatenate([one[name] for one in parts]) for name in parts[0]}
+        counts = {"length": filled // caches.tile + 1, "place": filled % caches.tile}
+        return {f"{self.name}_{what}": n.reshape(-1, 1, 1) for what, n in counts.items()}
+
 
 def places(model: Model) -> dict[str, Places]:
     """The places of every attention with a cache, by its name; alike ones share their streams."""

@@ -26,7 +26,7 @@ from ..ir.stream import Stream
 from ..ops.linear_offchip_load import linear_offchip_load
 from ..ops.random_offchip_load import random_offchip_load
 from ..semantics.numbers import DTYPES
-from .cached import Cached
+from .cached import COUNTED, Cached
 from .kind import Value
 from .orders import Joint
 from .products import divisor
@@ -244,17 +244,46 @@ class Site:
         dims = (*outer, *(n for n in (self.requests, places.heads) if n > 1))
 
         def declared() -> Cached:
-            made = Cached.declared(lowering.graph, caches, places, dims)
-            return made.behind(self._zero(places.heads)) if caches.writes else made
+            if caches.writes and not any(places.windows):
+                made = self._counted(caches, places)
+            else:
+                made = Cached.declared(lowering.graph, caches, places, dims)
+                if caches.writes:
+                    made = made.behind(self._of_heads(self._layer().map(fn.scale(0)), places))
+            lowering.ranges[f"{places.name}_span"] = made.span
+            return made
 
         return self.once(places, declared)
 
-    def _zero(self, heads: int) -> Stream:
-        """A 0 for each head of keys, in each layer, once its token is there."""
+    def _layer(self) -> Stream:
+        """The number of each layer, 0 outside of a loop, once its token is there."""
         tokens, layers = self.lowering.tokens, self.lowering.layers
         assert tokens is not None
-        zero = (tokens.ids if layers is None else layers.number).map(fn.scale(0))
-        return zero.promote(0).expand(count=heads) if heads > 1 else zero
+        return tokens.ids.map(fn.scale(0)) if layers is None else layers.number
+
+    def _of_heads(self, stream: Stream, places: Places) -> Stream:
+        """A stream once for each head of keys."""
+        return stream.promote(0).expand(count=places.heads) if places.heads > 1 else stream
+
+    def _counted(self, caches: Caches, places: Places) -> Cached:
+        """The places of a run that writes, of which a host says what a token's have in common."""
+        lowering, tokens = self.lowering, self.lowering.tokens
+        assert tokens is not None
+
+        def of_places(stream: Stream) -> Stream:
+            if lowering.layers is not None:
+                stream = stream.promote(0).expand(lowering.layers.number)
+            return self._of_heads(stream, places)
+
+        number, heads = self._layer(), places.heads
+        if heads > 1:
+            number = number.flat_map(fn.tile_addresses(heads), rank=1)
+        length, row = (
+            lowering.graph.input(f"{places.name}_{what}", address[1, 1], lowering.dims)
+            for what in COUNTED
+        )
+        each = (of_places(one) for one in (length, row, tokens.positions()))
+        return Cached.counted(caches, places, number, *each)
 
     def cache(self, what: str, rows: Rows, element: ElementType | None = None) -> Any:
         """A tensor with caches of such rows, all 0; by default of factors."""
@@ -319,6 +348,8 @@ class Lowering:
         Which operations read values in an order other than that in which they are made.
     extents : dict of str to int
         Dims that the model decides, by name.
+    ranges : dict of str to Stream
+        The tiles of caches that tokens see, by the names that `caches.fed` gives them.
     """
 
     model: Model
@@ -351,6 +382,7 @@ class Lowering:
     dims: tuple[DimLike, ...] = (1,)
     joints: list[Joint] = field(default_factory=list)
     extents: dict[str, int] = field(default_factory=dict)
+    ranges: dict[str, Stream] = field(default_factory=dict)
 
     def anew(self, *, data: bool) -> Lowering:
         """One of the same model and settings, with nothing lowered yet."""

@@ -28,6 +28,7 @@ from .cached import NO_INTEGER, NOTHING
 from .kinds.embedding import Embedding
 from .rows import Rows
 from .run import POSITIONS
+from .state import check_room
 
 if TYPE_CHECKING:
     from .caches import Caches
@@ -127,8 +128,12 @@ class Tokens:
         """The inputs of the model."""
         found = {IDS: Rows(self.ids)}
         if POSITIONS in model.inputs:
-            found[POSITIONS] = Rows(self.tokens.flat_map(fn.span(), rank=1).flatten(0, 1))
+            found[POSITIONS] = Rows(self.positions())
         return found
+
+    def positions(self) -> Stream:
+        """The position of each token in the text."""
+        return self.tokens.flat_map(fn.span(), rank=1).flatten(0, 1)
 
     def end(self, model: Model, lowering: Lowering) -> None:
         """Choose the next token by the output, and close the loop."""
@@ -166,13 +171,10 @@ def fed(model: Model, sizes: Caches, given: Array, more: int, filled: int) -> di
     count = len(given) + more
     if not len(given):
         raise StepError(f"{model.name}: a run that writes needs at least one id")
-    places = [
-        caches.fed(model, sizes, np.array([filled]), np.array([0]), count),
-        *(
-            caches.fed(model, sizes, np.array([filled + token]), np.array([0]))
-            for token in range(1, count)
-        ),
-    ]
+    check_room(sizes.rows, filled, count, model.name)
+    found: dict[str, Array] = {}
+    for place in caches.places(model).values():
+        found |= place.of_tokens(sizes, filled + np.arange(count))
     padded = np.pad(given, (0, more))
     largest = np.where(np.arange(count) < len(given), 0, choices(model) - 1)
     return {
@@ -180,7 +182,7 @@ def fed(model: Model, sizes: Caches, given: Array, more: int, filled: int) -> di
         IDS: padded.reshape(count, 1, 1),
         LARGEST: largest.reshape(count, 1, 1),
         GOES_ON: np.arange(count)[:, None] < count - 1,
-        **{name: np.concatenate([one[name] for one in places]) for name in places[0]},
+        **found,
     }
 
 
