@@ -47,10 +47,10 @@ def command(
 ) -> int:
     """Choose lanes: the smallest circuit that is fast enough, or the fastest that fits.
 
-    --lanes gives the most lanes; operators that it names keep theirs. From there the lanes of one
-    function after the other are halved or doubled. Each circuit is measured: its cycles by the
-    cycle model, on the inputs, and its LUTs by an estimate. Ctrl-C ends the search with the best
-    circuit until then.
+    The most lanes are those of --lanes; operators that it names keep theirs. From there the lanes
+    of one function after the other are halved or doubled. Each circuit is measured: its cycles by
+    the cycle model, on the inputs, and its LUTs by an estimate. Ctrl-C ends the search with the
+    best circuit until then.
     """
     from stepgen.commands.lanes import chosen
     from stepgen.tools import waiting

@@ -320,7 +320,7 @@ class Goal:
         Per cent by which the run may be longer than the fastest that fits; by default 5, or 0 with
         `fit`.
     fit : int or str, optional
-        LUTs that there are, or a board and a share of its LUTs: ``"ulx3s-85f:70%"``. Of a board
+        LUTs that there are, or a board and a share of its LUTs: ``"BOARD:PERCENT%"``. Of a board
         there are also registers, multipliers and block RAM, all of them.
     operators : bool
         Choose for each operator by itself, in place of all that have one function.

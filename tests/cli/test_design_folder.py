@@ -223,7 +223,8 @@ OUTDATED = {
     "synth": "{} --board ulx3s-85f",
     "simulate": "{}",
 }
-NO_RESULTS = {"verilog", "build"}
+NO_RESULTS = {"verilog", "build", "lanes"}
+"""Those that make circuits anew, of the folder's program."""
 
 
 def made_by_others(folder, version) -> None:
