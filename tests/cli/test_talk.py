@@ -50,6 +50,7 @@ def test_the_circuit_may_choose_the_characters(stepgen, here) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(3600)
 def test_all_machines_write_the_same_text(stepgen, here) -> None:
     """Each logit and cycle of the Verilog and of the board is compared as the text is written."""
     tokens = {"golden": TOKENS, "reference": TOKENS, "rtl": TOKENS, "board": ON_BOARD}
