@@ -94,7 +94,7 @@ def test_the_fastest_that_fits(seed: int, share: float) -> None:
 
 @pytest.mark.parametrize("seed", range(20))
 def test_links_are_paid_for(seed: int) -> None:
-    """No operator by itself could have other lanes, nor all the same, for fewer LUTs."""
+    """Other lanes for one operator, or equal lanes for all, cost more LUTs or too many cycles."""
     drawn = Drawn(seed, link=400)
     search = LaneSearch(GRAPH, 8, drawn, slower=20)
     found = search.run()
