@@ -165,7 +165,8 @@ def interface(name: str, look: str) -> Callable[[Callable[P, None]], Callable[P,
 
 
 @interface(
-    "amaranth._toolchain.yosys.find_yosys", "see how amaranth.back.verilog finds and runs Yosys"
+    "amaranth._toolchain.yosys: find_yosys, and _process_result of _BuiltinYosys",
+    "see how amaranth.back.verilog finds and runs Yosys, and stepgen.hw.yosys",
 )
 def test_amaranth_finds_yosys() -> None:
     tool = private.yosys()

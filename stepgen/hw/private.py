@@ -11,6 +11,7 @@ from amaranth.back import rtlil
 from amaranth.hdl import Elaboratable, Fragment, MemoryData, MemoryInstance
 
 from ..ir.garbage import no_searches
+from .yosys import run
 
 __all__ = ["elaborated", "memories", "module", "reused", "submodule", "yosys"]
 
@@ -23,11 +24,20 @@ _TOP = "attribute \\top 1\n"
 def yosys():
     """Amaranth's Yosys: ``version()``, and ``run(arguments, input)`` for its output.
 
-    `amaranth._toolchain.yosys.find_yosys`
+    `amaranth._toolchain.yosys`: `find_yosys` and `_BuiltinYosys._process_result`
     """
-    from amaranth._toolchain.yosys import find_yosys
+    from amaranth._toolchain.yosys import _BuiltinYosys, find_yosys
 
-    return find_yosys(lambda version: version >= (0, 40))
+    found = find_yosys(lambda version: version >= (0, 40))
+    if found is not _BuiltinYosys:
+        return found
+
+    class InProcess(_BuiltinYosys):
+        @classmethod
+        def run(cls, args, stdin=""):
+            return cls._process_result(*run(args, stdin), ignore_warnings=False, src_loc_at=0)
+
+    return InProcess
 
 
 def elaborated(top: Elaboratable, platform=None) -> Fragment:
