@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from types import FunctionType, ModuleType
@@ -18,6 +19,16 @@ from stepgen.program import tiles
 from stepgen.semantics import executor
 from stepgen.semantics.inputs import to_tokens
 from stepgen.semantics.tokens import Token
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Iterator[None]:
+    """Tests and their modules stay: garbage collections leave them out."""
+    gc.disable()
+    yield
+    gc.freeze()
+    gc.enable()
+
 
 # How long an example takes says more about the machine than about stepgen.
 settings.register_profile(
