@@ -24,7 +24,9 @@ from stepgen.semantics.beats import to_beats
 from stepgen.semantics.inputs import to_tokens
 from stepgen.timing.model import predict
 
-SEEDS = (117, *range(71))
+LONG = 5
+"""Its run is several times as long as any other of the quick ones."""
+SEEDS = (117, *(seed for seed in range(71) if seed != LONG), LONG)
 """Of programs that together have every step."""
 LOOPS = 16
 REGIONS = 8

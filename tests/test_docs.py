@@ -93,7 +93,7 @@ SLOW = (
 """Pages whose commands build most."""
 
 LONG = re.compile(
-    r"(test|deploy|build|synth|fuzz|quantize|figure (8 --out|streamtensor)|machine sda-hbm2|"
+    r"(test|deploy|build|synth|fuzz|lanes|quantize|figure (8 --out|streamtensor)|machine sda-hbm2|"
     r"(run|show|time) (attend8|both|narrow|powers|small).stepgen|time models:llama|verilog moe|"
     r"(show|time) (build/moe|perceptron .*--lanes)|show models:gpt2 --compiled --set tile_rows=16|"
     r"time moe .*tiling=static --scenarios|(compare|report) moe (?!.*--no-luts).*) "
