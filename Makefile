@@ -1,4 +1,4 @@
-# make demo | talk | docs | test | slow | fuzz | lint | compiled | bench | bench-check | clean: each sets up its own virtual environment first.
+# make demo | talk | docs | test | slow | fuzz | lint | compiled | simulator | bench | bench-check | clean: each sets up its own virtual environment first.
 ROOT := $(dir $(abspath $(lastword $(MAKEFILE_LIST))))
 VENV ?= $(ROOT).venv
 BIN := $(VENV)/bin
@@ -7,21 +7,22 @@ JOBS ?= $(shell nproc)
 # Only the plugins that the tests use, whatever else is installed.
 PYTEST := PYTEST_DISABLE_PLUGIN_AUTOLOAD=1 $(BIN)/python -m pytest -q -p xdist.plugin -p pytest_timeout -n $(JOBS) --dist loadfile --durations 100 --durations-min 4
 
-.PHONY: demo talk docs test slow fuzz lint compiled bench bench-check clean
+.PHONY: demo talk docs test slow fuzz lint compiled simulator bench bench-check clean
 .DEFAULT_GOAL := demo
 
+# Most modules of libraries are never imported: Python compiles those that are, when they are.
 $(VENV)/.ready: $(ROOT)pyproject.toml
 	@echo "Setting up $(VENV)"
 	@$(PYTHON) -m venv $(VENV)
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -e "$(ROOT)[dev]"
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile -e "$(ROOT)[dev]"
 	@touch $@
 
 $(VENV)/.synth: $(VENV)/.ready
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -e "$(ROOT)[dev,docs,synth,gowin,ice40]"
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile -e "$(ROOT)[dev,docs,synth,gowin,ice40]"
 	@touch $@
 
 $(VENV)/.docs: $(VENV)/.ready
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -e "$(ROOT)[dev,docs]"
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile -e "$(ROOT)[dev,docs]"
 	@touch $@
 
 demo: $(VENV)/.ready
@@ -56,6 +57,10 @@ fuzz: $(VENV)/.ready
 # The cycle models and the timing on tiles, so that no run is interpreted.
 compiled: $(VENV)/.ready
 	@cd $(ROOT) && $(BIN)/python -m stepgen.timing
+
+# What all simulations share, which stays in the cache: Verilator's library, and Yosys as machine code.
+simulator: $(VENV)/.ready
+	@cd $(ROOT) && NUMBA_DISABLE_JIT=1 $(BIN)/stepgen test perceptron --driver cpp -o build/simulator > /dev/null
 
 lint: $(VENV)/.ready
 	cd $(ROOT) && $(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/mypy
