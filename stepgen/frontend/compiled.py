@@ -132,11 +132,12 @@ class CompileLog(Sequence[Entry]):
 
     def orders(self) -> str:
         """One line about values and their converters."""
-        bits = sum(joint.bits for joint in self.joints)
-        return (
-            f"{self.direct} values are read in the order in which they are made, through a FIFO; "
-            f"{len(self.joints)} converters take {bits:,} bits"
-        )
+        bits, joints = sum(joint.bits for joint in self.joints), len(self.joints)
+        values = "1 value is read in the order in which it is"
+        if self.direct != 1:
+            values = f"{self.direct} values are read in the order in which they are"
+        take = "1 converter takes" if joints == 1 else f"{joints} converters take"
+        return f"{values} made, through a FIFO; {take} {bits:,} bits"
 
     def total(self) -> str:
         """One line about the whole model."""
