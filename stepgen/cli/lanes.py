@@ -83,15 +83,15 @@ def _show(result: LanesResult) -> None:
     heads = ("changed", "lanes", "LUT", "cycles", "longer")
     console.show(console.table("Steps", *heads, rows=rows))
     groups = [("others, FIFOs, control" if r[0] == "*" else r[0], *r[1:]) for r in result.groups()]
-    heads = ("function", "lanes before", "lanes", "LUT before", "LUT")
-    console.show(console.table("Functions", *heads, rows=groups))
+    heads = (result.kind, "lanes before", "lanes", "LUT before", "LUT")
+    console.show(console.table(f"{result.kind.capitalize()}s", *heads, rows=groups))
     used = result.used
     longer, less = (
         after / before - 1
         for before, after in ((first.cycles, result.cycles), (first.luts, used["lut"]))
     )
     console.show(
-        f"{len(result.search.measured)} circuits"
+        f"{result.circuits}"
         + (", then the search was stopped: the best until then" if result.stopped else ""),
         f"{result.cycles:,} cycles ({longer:+.1%}), {used['lut']:,} LUT ({less:+.1%}), "
         f"{used['ff']:,} FF, {used['multiplier']:,} multipliers, {used['block_ram']:,} block RAM",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections import Counter
 from dataclasses import dataclass
+from math import inf
 from typing import Any
 
 from ..compile.lane_search import LUT, Choice, Cost, LaneSearch
@@ -90,6 +91,17 @@ class LanesResult:
         """What the circuit takes by estimate: ``lut``, ``ff``, ``multiplier``, ``block_ram``."""
         return dict(self.found.cost.used if self.estimates is None else self.estimates[1].total)
 
+    @property
+    def kind(self) -> str:
+        """What a group is: all operators of a function, or an operator."""
+        return "operator" if self.goal.operators else "function"
+
+    @property
+    def circuits(self) -> str:
+        """How many circuits were measured, in words."""
+        number = len(self.search.measured)
+        return f"{number} circuit{'s' * (number != 1)}"
+
     def groups(self) -> list[tuple[str, str, str, int | None, int | None]]:
         """Of each group its lanes and LUTs, before and after; ``*`` is all that has no other."""
         lanes = [self._lanes(one) for one in (self.start, self.found)]
@@ -154,15 +166,15 @@ class LanesResult:
 
     def _repr_html_(self) -> str:
         """Lanes and LUTs by group, for notebooks."""
-        head = ("function", "lanes before", "lanes", "LUT before", "LUT")
+        head = (self.kind, "lanes before", "lanes", "LUT before", "LUT")
         rows = [tuple(map(str, row)) for row in self.groups()]
-        return notebook(self, "", html_table("lanes of each function", head, rows))
+        return notebook(self, "", html_table(f"lanes of each {self.kind}", head, rows))
 
     def __repr__(self) -> str:
         luts = self.used[LUT]
         return (
             f"<lanes of {self.program.name}: {self.text}, {self.cycles:,} cycles, {luts:,} LUTs, "
-            f"of {len(self.search.measured)} circuits>"
+            f"of {self.circuits}>"
         )
 
 
@@ -241,20 +253,15 @@ def chosen(
         single=goal.operators,
     )
     circuits.expected = EACH * len(search.groups)
-    stopped = False
     try:
-        found = search.run()
+        estimates = circuits.estimated(search)
     except KeyboardInterrupt:
         if not search.measured:
             raise
-        found, stopped = search.found, True
-    first = circuits.experiment(search.measured[0].lanes).design
-    last = circuits.experiment(found.lanes).design
-    result = LanesResult(loaded, goal, search, found, (first, last))
-    if stopped:
-        return result
-    before, after = (estimate(design, progress=progress) for design in (first, last))
-    return dataclasses.replace(result, estimates=(before, after))
+        estimates = None
+    found = search.found
+    first, last = (circuits.design(one.lanes) for one in (search.measured[0], found))
+    return LanesResult(loaded, goal, search, found, (first, last), estimates)
 
 
 class _Circuits:
@@ -273,13 +280,34 @@ class _Circuits:
         self.expected, self._number, self._least = 1, 0, 0
         self._estimator: Estimator | None = None
 
-    def experiment(self, lanes: Lanes) -> Experiment:
-        """The program on a circuit."""
-        circuit = dataclasses.replace(self.circuit, lanes=lanes)
-        return self.timing.experiment(self.loaded, circuit, seed=self.source.seed)
+    def design(self, lanes: Lanes) -> Design:
+        """The circuit as units and channels."""
+        return self._experiment(lanes, inf).design
 
-    def measured(self, lanes: Lanes) -> Cost | None:
-        """Cycles and resources; None where the program has no circuit with these lanes.
+    def estimated(self, search: LaneSearch) -> tuple[Estimate, Estimate]:
+        """Search; what the first circuit takes, and the chosen one, as others estimate them.
+
+        While circuits are compared, their control and counters are in proportion to the channels.
+        Where that was wrong for the chosen one, another one may be better.
+        """
+        while True:
+            found = search.run()
+            after = estimate(self.design(found.lanes), progress=self.progress)
+            if after.total == found.cost.used:
+                break
+            search.correct(found, after.total)
+        first = search.measured[0]
+        return estimate(self.design(first.lanes), progress=self.progress), after
+
+    def _experiment(self, lanes: Lanes, most: float) -> Experiment:
+        """The program on a circuit, in a run of so many cycles at most."""
+        circuit = dataclasses.replace(self.circuit, lanes=lanes)
+        cycles = max(1, int(min(most, self.timing.cycles)))
+        timing = dataclasses.replace(self.timing, max_cycles=cycles)
+        return timing.experiment(self.loaded, circuit, seed=self.source.seed)
+
+    def measured(self, lanes: Lanes, most: float) -> Cost | None:
+        """Cycles and resources; None where no circuit with these lanes has so short a run.
 
         Raises
         ------
@@ -301,10 +329,10 @@ class _Circuits:
             experiment = result.experiment
             self._estimator = Estimator()
         else:
-            experiment = self.experiment(lanes)
+            experiment = self._experiment(lanes, most)
             try:
                 _ = experiment.prediction
-            except StepError:  # a circuit that does not exist, or deadlocks
+            except StepError:  # a circuit that does not exist, deadlocks, or takes too long
                 return None
         used = self._estimator.total(experiment.design, progress=self.progress)
         cost = Cost(experiment.prediction.cycles, used)

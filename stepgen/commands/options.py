@@ -356,16 +356,16 @@ class Goal:
         name = str(self.fit).partition(":")[0]
         if self.fit is None or _number(name) is not None:
             return None
-        from ..board.description import named, names  # with Amaranth, which takes long to load
+        from ..board.description import boards, named, names  # with Amaranth, which takes long
+        from ..synth.toolchain import FAMILY
 
         if name not in names():
+            known = [own for own, board in boards().items() if board.chip.family == FAMILY]
             raise StepError(
-                f"--fit takes a number of LUTs or a board, {', '.join(names())}, as in "
+                f"--fit takes a number of LUTs or a board, {', '.join(known)}, as in "
                 f"ulx3s-85f:70%, not {str(self.fit)!r}"
             )
         board = named(name)
-        from ..synth.toolchain import FAMILY
-
         if board.chip.family != FAMILY:
             raise StepError(
                 f"--fit can't take the board {name}: LUTs are estimated for an ECP5, and it has "
@@ -401,7 +401,7 @@ class Goal:
 def _number(text: str) -> int | None:
     """A whole number, also with commas."""
     plain = text.replace(",", "")
-    return int(plain) if plain.isascii() and plain.isdecimal() and len(plain) < 10 else None
+    return int(plain) if plain.isascii() and plain.isdecimal() and len(plain) < 20 else None
 
 
 def _share(text: str) -> float:

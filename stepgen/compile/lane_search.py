@@ -10,18 +10,20 @@ between operators of different lanes counts as it is. Three walks change one gro
 
 Each takes the change that is worth the most: resources for a cycle lost, or cycles for resources
 added. What a change is worth seldom grows when others are made, so that those that were worth
-less before are measured again only when they come first.
+less before are measured again only when they come first. Of a circuit whose run is too long to be
+chosen only that is found out.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
+from math import inf
 from typing import TYPE_CHECKING
 
 from ..ir.errors import StepError
-from ..ir.lanes import OTHERS, Lanes, function_of, lanes_by_node, usual_lanes
+from ..ir.lanes import OTHERS, Lanes, function_of, lanes_by_node, lanes_of_named, usual_lanes
 
 if TYPE_CHECKING:
     from ..ir.graph import Graph
@@ -77,8 +79,9 @@ class Choice:
         return [*(self.before.steps if self.before else ()), self]
 
 
-Measure = Callable[[Lanes], Cost | None]
-"""Cycles and resources with some lanes; None where there is no such circuit."""
+Measure = Callable[[Lanes, float], Cost | None]
+"""Cycles and resources with some lanes; None where there is no such circuit, or where its run takes
+more cycles than the number."""
 
 Worth = tuple[bool, float]
 """What a change is worth: whether it costs nothing, and how much it brings (for what it costs)."""
@@ -123,13 +126,16 @@ class LaneSearch:
         self._measure = measure
         named = {} if isinstance(most, int) else most
         self.held = {name: count for name, count in named.items() if name != OTHERS}
-        self._known: dict[tuple[int, ...], Cost | None] = {}
+        self._known: dict[tuple[int, ...], Cost] = {}
+        self._tried: dict[tuple[int, ...], float] = {}
         self._limit: float | None = None
         self.group_of = {
             node.name: node.name if single and function_of(node) else function_of(node)
             for node in graph.nodes
         }
-        self.groups = [*sorted({*self.group_of.values()} - {""}), OTHERS]
+        kept = lanes_of_named(graph, self.held)
+        self._free = {name: group for name, group in self.group_of.items() if name not in kept}
+        self.groups = [*sorted({*self._free.values()} - {""}), OTHERS]
         if self.most == 1:
             raise StepError("operators with 1 lane can't have fewer: start with 2 or more")
 
@@ -179,7 +185,7 @@ class LaneSearch:
         over = {what: n for what, n in self.limits.items() if least.cost.used[what] > n}
         what, most = next(iter(over.items()))
         raise StepError(
-            f"no circuit of {self.graph.name} was found that fits: with {self.text(least)} lanes "
+            f"no circuit of {self.graph.name} was found that fits: with --lanes {self.text(least)} "
             f"it takes {least.cost.used[what]:,} {NAMES[what]}, and there are {most:,}"
         )
 
@@ -212,26 +218,48 @@ class LaneSearch:
         """The largest share that is taken of a resource."""
         return max((one.cost.used[what] / most for what, most in self.limits.items()), default=0)
 
+    def correct(self, one: Choice, used: Mapping[str, int]) -> None:
+        """Replace what a circuit that was measured takes, as more is known of it."""
+        key = self._key(one.lanes)
+        cost = self._known[key] = replace(one.cost, used=used)
+        self.measured = [
+            replace(other, cost=cost) if self._key(other.lanes) == key else other
+            for other in self.measured
+        ]
+
     def _throughout(self) -> Iterator[Choice]:
-        """All operators with the same lanes, from the most on; those that are held keep theirs."""
+        """All operators with the same lanes, from the most on; those that are held keep theirs.
+
+        The last one is that which is too slow, since with fewer lanes runs are seldom shorter.
+        """
         lanes = self.most
         while lanes:
             one = self._choice({OTHERS: lanes, **self.held}, "", None)
             if one is not None:
                 yield one
+                if self.fits(one) and not self.quick(one):
+                    break
             lanes //= 2
 
-    def _choice(self, lanes: Mapping[str, int], group: str, before: Choice | None) -> Choice | None:
-        """A circuit with these lanes, or None where there is none."""
-        key = (*lanes_by_node(self.graph, lanes).values(),)
-        if key not in self._known:
-            self._known[key] = self._measure(lanes)
-            if (cost := self._known[key]) is not None:
-                self.measured.append(Choice(lanes, cost, group, before))
-        cost = self._known[key]
-        return None if cost is None else Choice(lanes, cost, group, before)
+    def _key(self, lanes: Lanes) -> tuple[int, ...]:
+        """By node its lanes: what makes two circuits the same."""
+        return (*lanes_by_node(self.graph, lanes).values(),)
 
-    def _changed(self, at: Choice, group: str, double: bool) -> Choice | None:
+    def _choice(
+        self, lanes: Mapping[str, int], group: str, before: Choice | None, most: float = inf
+    ) -> Choice | None:
+        """A circuit with these lanes; None where there is none whose run has `most` cycles."""
+        key = self._key(lanes)
+        if key not in self._known and self._tried.get(key, 0) < most:
+            self._tried[key] = most
+            cost = self._measure(lanes, most)
+            if cost is not None:
+                self._known[key] = cost
+                self.measured.append(Choice(lanes, cost, group, before))
+        known = self._known.get(key)
+        return None if known is None else Choice(lanes, known, group, before)
+
+    def _changed(self, at: Choice, group: str, double: bool, most: float) -> Choice | None:
         """With twice or half as many lanes of a group; None where that can't be."""
         now = self._lanes_of(at, group)
         lanes = 2 * now if double else now // 2
@@ -239,20 +267,20 @@ class LaneSearch:
             return None
         own = {name: n for name, n in at.lanes.items() if name not in self.held}
         try:
-            return self._choice({**own, group: lanes, **self.held}, group, at)
+            return self._choice({**own, group: lanes, **self.held}, group, at, most)
         except StepError:  # as a memory and those that read it have the same lanes
             return None
 
     def _lanes_of(self, at: Choice, group: str) -> int:
-        """The most lanes that an operator of a group has."""
-        if group == OTHERS or group in at.lanes:
+        """The most lanes that an operator of a group has, of those that are not held."""
+        if group == OTHERS or (group in at.lanes and group not in self.held):
             return at.lanes[group]
         of = lanes_by_node(self.graph, at.lanes)
-        return max(n for name, n in of.items() if self.group_of[name] == group)
+        return max(of[name] for name, own in self._free.items() if own == group)
 
     def _smaller(self, at: Choice) -> Choice:
         """Halve lanes while the run is short enough."""
-        return self._walk(at, double=False, worth=self._saved)
+        return self._walk(at, double=False, worth=self._saved, most=lambda _: self.limit)
 
     def _saved(self, before: Choice, after: Choice) -> Worth | None:
         saved, lost = before.cost.luts - after.cost.luts, after.cost.cycles - before.cost.cycles
@@ -266,7 +294,9 @@ class LaneSearch:
 
     def _faster(self, at: Choice, until: Callable[[Choice], bool] = lambda _: False) -> Choice:
         """Double lanes while that makes the run shorter, and the circuit fits."""
-        return self._walk(at, double=True, worth=self._gained, until=until)
+        return self._walk(
+            at, double=True, worth=self._gained, until=until, most=lambda at: at.cost.cycles - 1
+        )
 
     def _gained(self, before: Choice, after: Choice) -> Worth | None:
         gained, more = before.cost.cycles - after.cost.cycles, after.cost.luts - before.cost.luts
@@ -308,37 +338,34 @@ class LaneSearch:
         double: bool,
         worth: Callable[[Choice, Choice], Worth | None],
         until: Callable[[Choice], bool] = lambda _: False,
+        most: Callable[[Choice], float] = lambda _: inf,
     ) -> Choice:
-        """Make the change that is worth the most, as long as one is worth anything."""
+        """Make the change that is worth the most, as long as one is worth anything.
+
+        A change that makes a run longer than `most` says is worth nothing.
+        """
+
+        def measured(group: str) -> tuple[Choice | None, Worth | None]:
+            after = self._changed(at, group, double, most(at))
+            return after, None if after is None else worth(at, after)
+
         todo = {*self.groups}
         while todo and not until(at):
             changed = set[str]()
-            worths = {group: self._worth(at, group, double, worth) for group in sorted(todo)}
+            worths = {group: measured(group)[1] for group in sorted(todo)}
             open_ = {group: one for group, one in worths.items() if one is not None}
             while open_ and not until(at):
                 group = max(open_, key=lambda name: open_[name])
-                now = self._worth(at, group, double, worth)
-                if now is None:
+                after, now = measured(group)
+                if after is None or now is None:
                     del open_[group]
                 elif now < max(open_.values()):
                     open_[group] = now
                 else:
-                    after = self._changed(at, group, double)
-                    assert after is not None
                     at, open_[group] = after, now
                     changed.add(group)
             todo = self._near(changed) if changed else set()
         return at
-
-    def _worth(
-        self,
-        at: Choice,
-        group: str,
-        double: bool,
-        worth: Callable[[Choice, Choice], Worth | None],
-    ) -> Worth | None:
-        after = self._changed(at, group, double)
-        return None if after is None else worth(at, after)
 
     def _near(self, groups: set[str]) -> set[str]:
         """Groups beside which others have changed: what stands between them may be gone."""

@@ -39,7 +39,8 @@ def lanes_from(text: str) -> Lanes:
         if not (count.isascii() and count.isdecimal() and len(count) < 4):
             raise StepError(f"{text!r} is not a number of lanes, nor that and NAME=LANES")
         if (name or OTHERS) in found:
-            raise StepError(f"{text!r} has two numbers of lanes for {name or 'all others'}")
+            many = "all others" if name in ("", OTHERS) else name
+            raise StepError(f"{text!r} has two numbers of lanes for {many}")
         found[name or OTHERS] = int(count)
     return found[OTHERS] if [*found] == [OTHERS] else found
 
@@ -76,7 +77,7 @@ def lanes_by_node(graph: Graph, lanes: Lanes) -> dict[str, int]:
         read it are to have different lanes.
     """
     usual = usual_lanes(lanes)
-    named = {} if isinstance(lanes, int) else _named(graph, lanes)
+    named = {} if isinstance(lanes, int) else lanes_of_named(graph, lanes)
     if not named:
         return dict.fromkeys((node.name for node in graph.nodes), usual)
     found = dict(named)
@@ -99,8 +100,24 @@ def lanes_by_node(graph: Graph, lanes: Lanes) -> dict[str, int]:
     return {node.name: found.get(node.name, usual) for node in graph.nodes}
 
 
-def _named(graph: Graph, lanes: Mapping[str, int]) -> dict[str, int]:
-    """Lanes of the nodes that are named."""
+def lanes_of_named(graph: Graph, lanes: Mapping[str, int]) -> dict[str, int]:
+    """Lanes of the nodes that are named, without those that follow from them.
+
+    Parameters
+    ----------
+    graph : Graph
+    lanes : mapping of str to int
+
+    Returns
+    -------
+    dict of str to int
+        By name of the node.
+
+    Raises
+    ------
+    StepError
+        If lanes are not powers of two up to 32, or a name fits no operator.
+    """
     found: dict[str, int] = {}
     names = {node: (node.name, function_of(node)) for node in graph.nodes}
     for pattern, count in lanes.items():

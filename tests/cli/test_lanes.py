@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 
 import pytest
@@ -9,6 +10,8 @@ import pytest
 import stepgen as sg
 from stepgen.commands import lanes as command
 from stepgen.commands.options import Goal
+from stepgen.ir.errors import StepError
+from stepgen.synth.estimate import Estimator
 from stepgen.tools.starting import INTERRUPTED
 
 NARROW = "p.py:narrow --lanes 4 --slower 5 --no-counters"
@@ -70,7 +73,7 @@ def test_the_fastest_that_fits(stepgen) -> None:
     said = stepgen("lanes p.py:narrow --lanes 2 --fit 10 --no-counters")
     assert said.code == 2
     assert re.fullmatch(
-        r"stepgen: no circuit of narrow was found that fits: with .* lanes it takes [\d,]+ LUT, "
+        r"stepgen: no circuit of narrow was found that fits: with --lanes 1 it takes [\d,]+ LUT, "
         "and there are 10",
         said.err.splitlines()[-1],
     )
@@ -94,10 +97,10 @@ def test_python_chooses_as_the_command_and_the_circuit_agrees(stepgen, here) -> 
 def test_ctrl_c_prints_the_best_until_then(stepgen, monkeypatch, narrow) -> None:
     measured, number = command._Circuits.measured, []
 
-    def some(self, lanes):
+    def some(self, lanes, most):
         if len(number) == 4:
             raise KeyboardInterrupt
-        number.append(measured(self, lanes))
+        number.append(measured(self, lanes, math.inf))
         return number[-1]
 
     monkeypatch.setattr(command._Circuits, "measured", some)
@@ -110,16 +113,48 @@ def test_ctrl_c_prints_the_best_until_then(stepgen, monkeypatch, narrow) -> None
     assert "4 circuits, then the search was stopped" in stepgen(f"lanes {NARROW}").out
 
 
+def test_ctrl_c_while_the_chosen_circuit_is_estimated(stepgen, monkeypatch, narrow) -> None:
+    def interrupted(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(command, "estimate", interrupted)
+    said = stepgen(f"lanes {NARROW} --json")
+    assert said.code == INTERRUPTED
+    assert said.json["stopped"]
+    assert said.json["lanes"] == "4,requantize=1"
+
+
+def test_the_chosen_circuit_is_estimated_as_a_whole(stepgen, monkeypatch, narrow) -> None:
+    """Where circuits were compared by wrong numbers, what is printed and what fits is right."""
+    known = Estimator._control
+    monkeypatch.setattr(
+        Estimator,
+        "_control",
+        lambda self, channels: {
+            k: n - 900 * (k == "lut") for k, n in known(self, channels).items()
+        },
+    )
+    data = stepgen(f"lanes {NARROW} --json").json
+    options = f"p.py:narrow --lanes {data['lanes']} --no-counters --json"
+    assert stepgen(f"show --design {options}").json["estimate"]["total"] == data["used"]
+    assert data["steps"][-1]["lut"] == data["used"]["lut"]
+    assert data["used"]["lut"] <= data["start"]["lut"]
+    luts = data["start"]["lut"] - 1
+    fitting = stepgen(f"lanes p.py:narrow --lanes 4 --fit {luts} --no-counters --json").json
+    assert fitting["used"]["lut"] <= luts
+
+
 MISTAKES = [
     ("--slower -1", "a run can be slower by 0 to 1,000 per cent, not by -1: --slower 5 lets it .*"),
     ("--slower nan", "a run can be slower by 0 to 1,000 per cent, not by nan: .*"),
     ("--fit 0", "--fit takes a number of LUTs from 1 on, not '0'"),
-    ("--fit ulx", "--fit takes a number of LUTs or a board, .*, as in ulx3s-85f:70%, not 'ulx'"),
+    ("--fit ulx", "--fit takes a number of LUTs or a board, colorlight-i5, .*, not 'ulx'"),
     ("--fit ulx3s-85f:0%", "the share of a board's LUTs is above 0 and up to 100 %, not '0%'"),
     ("--fit ulx3s-85f:most", "the share of a board's LUTs is .*, not 'most'"),
     ("--fit zcu104", "--fit can't take the board zcu104: LUTs are estimated for an ECP5, .*"),
     ("--lanes 1", "operators with 1 lane can't have fewer: start with 2 or more"),
     ("--lanes 3", "lanes must be a power of two.*not 3"),
+    ("--lanes 4,*=2", "Invalid value for '--lanes': .* two numbers of lanes for all others"),
     ("--lanes 8,nothing=4", "the program layer has no operator .*'nothing'.*"),
 ]
 
@@ -141,5 +176,10 @@ def test_finished_designs_have_their_lanes(stepgen, here) -> None:
 def test_a_board_bounds_all_that_it_has() -> None:
     half = Goal(fit="ulx3s-85f:50%")
     assert half.limits == {"lut": 41820, "ff": 83640, "multiplier": 156, "block_ram": 208}
+    with pytest.raises(StepError) as error:
+        _ = Goal(fit="ulx").limits
+    for name in re.findall(r", ([-a-z\d]+)(?=,)", str(error.value)):
+        assert Goal(fit=name).limits["lut"] > 0
+    assert Goal(fit=10**10).limits == {"lut": 10**10}
     assert Goal(fit="20,000").limits == {"lut": 20000} == Goal(fit=20000).limits
     assert (Goal().percent, half.percent, Goal(slower=0).percent) == (5, 0, 0)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Mapping
+from math import inf
 
 import numpy as np
 import pytest
@@ -53,10 +54,11 @@ class Drawn:
         }
         self.link, self.measured = link, 0
 
-    def __call__(self, lanes: Lanes) -> Cost:
+    def __call__(self, lanes: Lanes, most: float) -> Cost | None:
         self.measured += 1
         assert self.measured <= CIRCUITS
-        return self.of(lanes_by_node(GRAPH, lanes))
+        cost = self.of(lanes_by_node(GRAPH, lanes))
+        return cost if cost.cycles <= most else None
 
     def of(self, lanes: Mapping[str, int]) -> Cost:
         """The cost by lanes of each operator."""
@@ -129,7 +131,7 @@ def test_operators_of_one_function_can_have_lanes_of_their_own() -> None:
     first = x.map(sg.fn.add(), y, name="first")
     g.output(first.map(sg.fn.add(), y.fifo(64), name="second"), "z")
 
-    def measure(lanes: Lanes) -> Cost:
+    def measure(lanes: Lanes, most: float) -> Cost:
         of = lanes_by_node(g, lanes)
         return Cost(640 // of["first"], {"lut": 10 * of["first"] + of["second"]})
 
@@ -137,22 +139,25 @@ def test_operators_of_one_function_can_have_lanes_of_their_own() -> None:
     apart = LaneSearch(g, 8, measure, single=True)
     assert apart.run().cost.luts == 81
     assert apart.text(apart.run()) == "8,second=1"
+    held = LaneSearch(g, {"*": 8, "first": 4}, measure)
+    assert lanes_by_node(g, held.run().lanes) == {"x": 4, "y": 1, "first": 4, "second": 1, "z": 1}
+    assert LaneSearch(g, {"*": 8, "first": 4, "add": 2}, measure).groups == ["*"]
 
 
-def some(measure: Callable[[Lanes], Cost | None], **more: object) -> LaneSearch:
+def some(measure: Callable[[Lanes, float], Cost | None], **more: object) -> LaneSearch:
     return LaneSearch(GRAPH, 8, measure, **more)  # type: ignore[arg-type]
 
 
 def test_circuits_that_do_not_exist_are_passed_over() -> None:
     drawn = Drawn(2)
 
-    def measure(lanes: Lanes) -> Cost | None:
-        return None if lanes_by_node(GRAPH, lanes)["sums"] == 4 else drawn(lanes)
+    def measure(lanes: Lanes, most: float) -> Cost | None:
+        return None if lanes_by_node(GRAPH, lanes)["sums"] == 4 else drawn(lanes, most)
 
     found = some(measure, slower=1000).run()
     assert lanes_by_node(GRAPH, found.lanes)["sums"] != 4
     with pytest.raises(StepError, match="chain has no circuit that runs"):
-        some(lambda lanes: None).run()
+        some(lambda lanes, most: None).run()
 
 
 def test_what_fits_nothing_is_said_with_the_smallest() -> None:
@@ -162,13 +167,13 @@ def test_what_fits_nothing_is_said_with_the_smallest() -> None:
     with pytest.raises(StepError) as error:
         search.run()
     assert str(error.value) == (
-        f"no circuit of chain was found that fits: with 1 lanes it takes {least:,} LUT, and there "
-        f"are {least - 1:,}"
+        f"no circuit of chain was found that fits: with --lanes 1 it takes {least:,} LUT, and "
+        f"there are {least - 1:,}"
     )
 
 
 def test_other_resources_bound_it_too() -> None:
-    def measure(lanes: Lanes) -> Cost:
+    def measure(lanes: Lanes, most: float) -> Cost:
         cost, of = Drawn(4).of(lanes_by_node(GRAPH, lanes)), lanes_by_node(GRAPH, lanes)
         return Cost(cost.cycles, {**cost.used, "multiplier": of["products"] ** 2})
 
@@ -179,10 +184,10 @@ def test_other_resources_bound_it_too() -> None:
 def test_an_interrupt_leaves_the_best_until_then() -> None:
     drawn, seen = Drawn(5), []
 
-    def measure(lanes: Lanes) -> Cost:
+    def measure(lanes: Lanes, most: float) -> Cost:
         if len(seen) == 6:
             raise KeyboardInterrupt
-        seen.append(drawn(lanes))
+        seen.append(drawn(lanes, inf))
         return seen[-1]
 
     search = some(measure, slower=50)
@@ -190,6 +195,31 @@ def test_an_interrupt_leaves_the_best_until_then() -> None:
         search.run()
     limit = 1.5 * min(one.cycles for one in seen)
     assert search.found.cost.luts == min(one.luts for one in seen if one.cycles <= limit)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_what_is_too_slow_is_measured_once_to_start_from(seed: int) -> None:
+    """Smaller circuits are looked for from a quick one, faster ones from the first too slow."""
+    search = LaneSearch(GRAPH, 8, Drawn(seed), slower=150)
+    search.run()
+    *quick, last = [one for one in search.measured if not one.group]
+    assert all(map(search.quick, quick))
+    assert not search.quick(last)
+    for one in search.measured:
+        assert search.quick(one) or one.cost.cycles <= last.cost.cycles
+
+
+def test_a_circuit_that_takes_more_than_was_known_makes_way() -> None:
+    drawn = Drawn(6)
+    limits = {"lut": max(one.luts for one in drawn.all()) // 2}
+    search = some(drawn, limits=limits)
+    found = search.run()
+    search.correct(found, {"lut": limits["lut"] + 1})
+    other = search.run()
+    assert other.lanes != found.lanes
+    assert other.cost.luts <= limits["lut"]
+    fitting = [one for one in drawn.all() if one not in (found.cost,)]
+    assert other.cost.cycles == min(one.cycles for one in fitting if one.luts <= limits["lut"])
 
 
 def test_one_lane_can_not_be_fewer() -> None:
