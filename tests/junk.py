@@ -37,26 +37,27 @@ class Junk:
             self.put(ctx, stream.payload)
 
     def circuit(self, top: Elaboratable) -> Fragment:
-        """A circuit in which every FIFO, also those inside units, shows junk while it is empty."""
-        quiet = Fifo.elaborate
+        """A circuit in which every FIFO, also those inside units, shows junk while it is empty.
+
+        One register makes it for all, each of which sees its bits from another one on.
+        """
+        quiet, m = Fifo.elaborate, Module()
+        state = Signal(32, init=self._random.getrandbits(32) | 1)
+        once, twice = Signal(32), Signal(32)
+        m.submodules.top = top
+        m.d.comb += [once.eq(state ^ (state << 13)), twice.eq(once ^ (once >> 17))]  # xorshift
+        m.d.sync += state.eq(twice ^ (twice << 5))
 
         def noisy(fifo: Fifo, platform) -> Module:
             m = quiet(fifo, platform)
-            state = Signal(32, init=self._random.getrandbits(32) | 1)
-            once, twice, noise = (Signal(32) for _ in range(3))  # xorshift
-            m.d.comb += [
-                once.eq(state ^ (state << 13)),
-                twice.eq(once ^ (once >> 17)),
-                noise.eq(twice ^ (twice << 5)),
-            ]
-            m.d.sync += state.eq(noise)
             payload = Value.cast(fifo.r.payload)
+            noise = state.rotate_left(self._random.randrange(32))
             with m.If(~fifo.r.valid):
                 m.d.comb += payload.eq(noise.replicate(-(-len(payload) // 32)))
             return m
 
         with mock.patch.object(Fifo, "elaborate", noisy):
-            return elaborated(top)
+            return elaborated(m)
 
     def fill(self, ctx, circuit: Fragment) -> None:
         """Put junk into memories before they are written."""
