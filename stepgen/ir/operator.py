@@ -153,6 +153,8 @@ class Call:
         lowest : int
             Level of the last dim, for the message.
         """
+        if len(a) == len(b) and all(map(Dim.same, a, b)):
+            return
         shapes = f"{a_name} has shape {show_shape(a)} and {b_name} has shape {show_shape(b)}"
         if len(a) != len(b):
             self.fail(f"{shapes}, which differ in rank, {len(a) - 1} against {len(b) - 1}")

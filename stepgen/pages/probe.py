@@ -213,9 +213,13 @@ def _made(
     ranks = [{"rank": rank} for rank in (0, 1)] if "rank" in hints else [{}]
     init = {"init": None} if "init" in hints else {}
     dtypes = [_dtype(o, tuple(extents.items())) for o in candidate]
+    try:
+        function = maker(kind)(**given)
+    except StepError:
+        return None
     for shape, rank in itertools.product(shapes, ranks):
+        attrs = {"fn": function, **rank, **init}
         try:
-            attrs = {"fn": maker(kind)(**given), **rank, **init}
             _TRIED.add(op, [_input(n, d, shape) for n, d in enumerate(dtypes)], attrs)
         except StepError:
             continue
