@@ -224,11 +224,13 @@ def _strings(nodes: Iterable[ast.AST | None]) -> set[str]:
 
 def naming(attribute: str, known: Collection[str], allowed: tuple[str, ...]) -> list[str]:
     """Files, but for the allowed ones, with code that switches on one of the known names."""
+    quoted = re.compile(rf"[\"']({'|'.join(known)})[\"']")  # Most files have none of the names.
     return [
         f"{path}, {found}"
         for path in sources()
         if not str(path.relative_to(ROOT)).startswith(allowed)
-        for found in named(path.read_text(), attribute, known)
+        if quoted.search(text := path.read_text())
+        for found in named(text, attribute, known)
     ]
 
 
