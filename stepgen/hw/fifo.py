@@ -8,7 +8,7 @@ from ..ir.wire import BARE
 from .design import stages
 from .design.block_rams import FEW
 from .design.table import BLOCKRAM, LEAST_DEPTH, READ_AHEAD, Channel
-from .primitives import BlockRam, after, delayed, is_ice40
+from .primitives import BlockRam, after, delayed, is_ice40, step
 from .stream import payload_shape, signature
 
 __all__ = ["Fifo"]
@@ -50,16 +50,7 @@ class Fifo(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        depth = self.channel.depth
         push = self.w.valid & self.w.ready
-        pop = self.r.valid & self.r.ready
-
-        level = Signal(range(depth + 1))
-        full = Signal()
-        m.d.comb += self.w.ready.eq(~full)
-        m.d.sync += full.eq(~pop & (full | self.w.valid & (level == depth - 1)))
-        with m.If(push != pop):
-            m.d.sync += level.eq(Mux(push, level + 1, level - 1))
 
         payload = Signal.like(self.w.payload)
         m.d.comb += payload.eq(self.w.payload)
@@ -67,21 +58,32 @@ class Fifo(wiring.Component):
             with m.If(self.w.payload.kind != BARE):
                 m.d.comb += payload.data.eq(0)
 
-        stored = self.channel.stored
-        if self.channel.memory == BLOCKRAM:
-            store = _BlockStore(stored, platform)
-        else:
-            store = _small(stored, depth, platform)
-        m.submodules.store = store
+        m.submodules.store = store = self._store(platform)
         m.d.comb += [
+            self.w.ready.eq(self._credit(m, push) if store.reserved else store.w_ready),
             store.w_valid.eq(delayed(m, push, self.channel.delay)),
-            store.w_open.eq(store.w_valid if self.channel.delay else ~full),
             self._copied(store.w_payload, payload),
             self.r.valid.eq(store.r.valid),
             self._copied(self.r.payload, store.r.payload),
             store.r.ready.eq(self.r.ready),
         ]
         return m
+
+    def _store(self, platform):
+        """What stores the beats; slots are reserved for those that come later than their push."""
+        stored, depth, reserved = self.channel.stored, self.channel.depth, self.channel.delay > 0
+        if self.channel.memory == BLOCKRAM:
+            return _BlockStore(stored, platform)
+        return _small(stored, depth, platform, reserved)
+
+    def _credit(self, m, push):
+        """Whether a slot is neither taken nor reserved; a register."""
+        pop, depth = self.r.valid & self.r.ready, self.channel.depth
+        level, full = Signal(range(depth + 1)), Signal()
+        m.d.sync += full.eq(~pop & (full | self.w.valid & (level == depth - 1)))
+        with m.If(push != pop):
+            m.d.sync += level.eq(step(level, back=pop))
+        return ~full
 
     def _copied(self, to, payload):
         """Assign a payload; of short rows only the stored lanes, and zeros to the others."""
@@ -90,33 +92,88 @@ class Fifo(wiring.Component):
         return [getattr(to, name).eq(getattr(payload, name)) for name in ("kind", "stop", "data")]
 
 
-def _small(channel, depth, platform):
+def _small(channel, depth, platform, reserved):
     """What stores a few beats: LUT RAM, where there is some, from three on."""
-    registers = depth == LEAST_DEPTH or is_ice40(platform)
-    return (_Store if registers else _LutRam)(channel, depth)
+    if depth == LEAST_DEPTH:
+        return _Pair(channel, reserved)
+    return _Registers(channel, depth) if is_ice40(platform) else _LutRam(channel, depth, reserved)
 
 
-def _ports(shape, channel):
-    return {
-        "w_valid": In(1),
-        "w_open": In(1),
-        "w_payload": In(shape),
-        "r": Out(signature(channel)),
-    }
+class _Store(wiring.Component):
+    """Stores the beats of a FIFO in order.
 
+    Parameters
+    ----------
+    channel : Channel
+        Width.
+    reserved : bool
+        Whether a beat comes only where its slot was reserved before; without, `w_ready` says where
+        there is one.
 
-class _LutRam(wiring.Component):
-    """LUT RAM that is read at its first row; latency 1. Does not check overflow.
-
-    There is no output register: the row is read within the cycle, so a beat takes no multiplexer
-    between the memory and what has just arrived. The write enable is `w_open`, which shows ahead
-    that the next row is free: a row that nothing was pushed into is written again.
+    Members
+    -------
+    w_valid, w_payload : ``In``
+        A beat to store; it is at the head in the next cycle, if no other one is before it.
+    w_ready : ``Out``
+        Whether a slot is free; a register. Not driven where slots are reserved.
+    r : ``Out(stream)``
+        Head.
     """
 
-    def __init__(self, channel: Channel, depth: int):
+    def __init__(self, channel: Channel, reserved: bool):
         self.shape = payload_shape(channel)
+        self.reserved = reserved
+        super().__init__(
+            {
+                "w_valid": In(1),
+                "w_ready": Out(1),
+                "w_payload": In(self.shape),
+                "r": Out(signature(channel)),
+            }
+        )
+
+
+class _Pair(_Store):
+    """Output register and a second one behind it; latency 1.
+
+    While the second register is free it takes what comes in each cycle, so that the producer's
+    ``valid`` is not on the path to its enable; a beat that goes straight to the output register is
+    ignored there.
+    """
+
+    def elaborate(self, platform):
+        m = Module()
+        m.submodules.second = second = memory.Memory(
+            shape=self.shape, depth=1, init=[], attrs={"ram_style": "registers"}
+        )
+        write, read = second.write_port(), second.read_port(domain="comb")
+        load, full = Signal(), Signal()
+        m.d.comb += [
+            self.w_ready.eq(~full),
+            load.eq(~self.r.valid | self.r.ready),
+            write.en.eq(~full),
+            write.data.eq(self.w_payload),
+        ]
+        m.d.sync += full.eq(~load & (full | self.w_valid))
+        with m.If(load):
+            m.d.sync += [
+                self.r.valid.eq(full | self.w_valid),
+                self.r.payload.eq(Mux(full, read.data, self.w_payload)),
+            ]
+        return m
+
+
+class _LutRam(_Store):
+    """LUT RAM that is read at its first row; latency 1.
+
+    There is no output register: the row is read within the cycle, so a beat takes no multiplexer
+    between the memory and what has just arrived. Where slots are not reserved, the next row is
+    written in every cycle in which it is free, so the producer's ``valid`` is not on that path.
+    """
+
+    def __init__(self, channel: Channel, depth: int, reserved: bool):
         self.depth = depth
-        super().__init__(_ports(self.shape, channel))
+        super().__init__(channel, reserved)
 
     def elaborate(self, platform):
         m = Module()
@@ -124,38 +181,41 @@ class _LutRam(wiring.Component):
             shape=self.shape, depth=self.depth, init=[], attrs={"ram_style": "distributed"}
         )
         write, read = ram.write_port(), ram.read_port(domain="comb")
-        stored, pop = Signal(range(self.depth + 1)), Signal()
-        m.d.comb += [
-            pop.eq(self.r.valid & self.r.ready),
-            write.en.eq(self.w_open),
-            write.data.eq(self.w_payload),
-            self.r.payload.eq(read.data),
-        ]
-        with m.If(self.w_valid != pop):
-            m.d.sync += [
-                stored.eq(Mux(pop, stored - 1, stored + 1)),
-                self.r.valid.eq(~pop | (stored != 1)),
+        next_write, next_read = (after(port.addr, self.depth) for port in (write, read))
+        push, pop = Signal(), self.r.valid & self.r.ready
+        # Both addresses are alike in an empty and in a full memory; the flags say which it is.
+        if self.reserved:
+            m.d.comb += [push.eq(self.w_valid), write.en.eq(self.w_valid)]
+        else:
+            full = Signal()
+            m.d.comb += [
+                self.w_ready.eq(~full),
+                write.en.eq(~full),
+                push.eq(self.w_valid & ~full),
             ]
-        with m.If(self.w_valid):
-            m.d.sync += write.addr.eq(after(write.addr, self.depth))
+            m.d.sync += full.eq(~pop & (full | self.w_valid & (next_write == read.addr)))
+        m.d.comb += [write.data.eq(self.w_payload), self.r.payload.eq(read.data)]
+        m.d.sync += self.r.valid.eq(
+            push | self.r.valid & ~(self.r.ready & (next_read == write.addr))
+        )
+        with m.If(push):
+            m.d.sync += write.addr.eq(next_write)
         with m.If(pop):
-            m.d.sync += read.addr.eq(after(read.addr, self.depth))
+            m.d.sync += read.addr.eq(next_read)
         return m
 
 
-class _Store(wiring.Component):
-    """Output register behind registers or block RAM; latency 1. Does not check overflow.
+class _Registers(_Store):
+    """Output register behind registers or block RAM, where there is no LUT RAM; latency 1.
 
     A beat that goes straight to the output register is written to the memory too, and ignored
-    there: so the consumer's `ready` is not on the path to the memory's write enable. Nor is the
-    producer's ``valid``, where `w_open` shows ahead that the next row is free. Block RAM is read a
-    cycle ahead, at the row that will be the first.
+    there: so the consumer's `ready` is not on the path to the memory's write enable. Block RAM is
+    read a cycle ahead, at the row that will be the first.
     """
 
     def __init__(self, channel: Channel, depth: int):
-        self.shape = payload_shape(channel)
         self.rows = depth - 1
-        super().__init__(_ports(self.shape, channel))
+        super().__init__(channel, reserved=True)
 
     def elaborate(self, platform):
         m = Module()
@@ -175,12 +235,12 @@ class _Store(wiring.Component):
             load.eq(~self.r.valid | self.r.ready),
             from_ram.eq(load & some),
             to_ram.eq(self.w_valid & (some | ~load)),
-            write.en.eq(self.w_open),
+            write.en.eq(self.w_valid),
             write.data.eq(self.w_payload),
         ]
         m.d.sync += some.eq(Mux(load, some & (self.w_valid | (stored != 1)), some | self.w_valid))
         with m.If(to_ram != from_ram):
-            m.d.sync += stored.eq(Mux(load, stored - 1, stored + 1))
+            m.d.sync += stored.eq(step(stored, back=load))
         with m.If(to_ram):
             m.d.sync += write.addr.eq(after(write.addr, self.rows))
         with m.If(from_ram):
@@ -195,48 +255,42 @@ class _Store(wiring.Component):
         return m
 
 
-class _BlockStore(wiring.Component):
-    """Block RAM with its output register, read ahead into a small `_Store`; latency 4."""
+class _BlockStore(_Store):
+    """Block RAM with its output register, read ahead into a few slots; latency 4."""
 
     def __init__(self, channel: Channel, platform):
         self.channel = channel
-        self.shape = payload_shape(channel)
-        self.depth = channel.depth
-        self.ahead = _small(channel, READ_AHEAD, platform)
-        super().__init__(_ports(self.shape, channel))
+        self.ahead = _small(channel, READ_AHEAD, platform, reserved=True)
+        super().__init__(channel, reserved=True)
 
     def elaborate(self, platform):
         m = Module()
-        m.submodules.ram = ram = BlockRam(self.channel.width, self.depth)
+        depth = self.channel.depth
+        m.submodules.ram = ram = BlockRam(self.channel.width, depth)
         m.submodules.ahead = ahead = self.ahead
         wiring.connect(m, ahead.r, wiring.flipped(self.r))
 
-        stored = Signal(range(self.depth + 1))
-        some = Signal()  # stored != 0
+        some = Signal()  # a beat is stored that was not fetched
         out = Signal(range(READ_AHEAD + 1))
         credit = Signal(init=1)  # out != READ_AHEAD
         fetch = Signal()
         popped = self.r.valid & self.r.ready
+        next_write, next_read = (after(addr, depth) for addr in (ram.w_addr, ram.r_addr))
         m.d.comb += [
             ram.w_en.eq(self.w_valid),
             ram.w_data.eq(self.w_payload),
             fetch.eq(some & credit),
             ahead.w_valid.eq(delayed(m, fetch, stages.BLOCK_RAM)),
-            ahead.w_open.eq(ahead.w_valid),
             ahead.w_payload.eq(ram.r_data),
         ]
-        with m.If(self.w_valid != fetch):
-            m.d.sync += [
-                stored.eq(Mux(fetch, stored - 1, stored + 1)),
-                some.eq(~fetch | (stored != 1)),
-            ]
+        m.d.sync += some.eq(self.w_valid | some & ~(credit & (next_read == ram.w_addr)))
         with m.If(popped != fetch):
             m.d.sync += [
-                out.eq(Mux(fetch, out + 1, out - 1)),
+                out.eq(step(out, back=popped)),
                 credit.eq(~fetch | (out != READ_AHEAD - 1)),
             ]
         with m.If(self.w_valid):
-            m.d.sync += ram.w_addr.eq(after(ram.w_addr, self.depth))
+            m.d.sync += ram.w_addr.eq(next_write)
         with m.If(fetch):
-            m.d.sync += ram.r_addr.eq(after(ram.r_addr, self.depth))
+            m.d.sync += ram.r_addr.eq(next_read)
         return m

@@ -1,8 +1,8 @@
-"""Modulo counter with registered terminal count, and increment modulo an extent."""
+"""Modulo counter with registered terminal count, and steps of counts."""
 
-from amaranth.hdl import Const, Mux, Signal
+from amaranth.hdl import Cat, Const, Mux, Signal
 
-__all__ = ["after", "counter"]
+__all__ = ["after", "counter", "step"]
 
 
 def counter(m, step, extent: int):
@@ -25,6 +25,15 @@ def counter(m, step, extent: int):
 def after(count, extent: int):
     """``count + 1`` modulo `extent`.
 
-    For addresses that do not only count; it has a comparison in its path, a `counter` has not.
+    For addresses that do not only count; unless `extent` is a power of two it has a comparison in
+    its path, a `counter` has not.
     """
-    return Mux(count == extent - 1, 0, count + 1)
+    following = (count + 1)[: len(count)]
+    if extent == 1 << len(count):
+        return following
+    return Mux(count == extent - 1, 0, following)
+
+
+def step(count, *, back):
+    """``count + 1``, or ``count - 1`` while `back` is high; a single adder."""
+    return (count + Cat(1, back.replicate(len(count) - 1)))[: len(count)]

@@ -93,11 +93,13 @@ class ExpandCore(UnitCore):
         def late(value):
             return delayed(m, value, stages.BLOCK_RAM, reset_less=True)
 
-        is_bare = self.explicit & (kind == BARE)
+        data = ring.r_data[1:]
+        if self.params.count is None:  # a hole has a level that was never stored
+            data = Mux(late(self.explicit & (kind == BARE)), late(low), data)
         m.d.comb += [
             y.payload.kind.eq(late(Mux(self.explicit, kind, VALUE))),
             y.payload.stop.eq(Mux(late(self.explicit), late(stop), ring.r_data[0])),
-            y.payload.data.eq(Mux(late(is_bare), late(low), ring.r_data[1:])),
+            y.payload.data.eq(data),
         ]
         return m
 
@@ -112,7 +114,6 @@ class ExpandCore(UnitCore):
             self.explicit.eq(self.closing),
             self.kind.eq(self.end.kind),
             self.stop.eq(Mux(self.last, self.end.stop, self.params.base)),
-            self.low.eq(self.end_low),
         ]
         m.d.sync += self.error.eq(ring.stuck)
         with m.If(ring.r_en & self.closing):
@@ -201,14 +202,12 @@ class _Ring(wiring.Component):
         m = Module()
         m.submodules.ram = ram = BlockRam(self.width, self.capacity)
         first = Signal(range(self.capacity))  # address of the first word not freed
-        level, ahead = Signal(range(self.capacity + 1)), Signal(range(self.capacity + 1))
         full = Signal()
-        following = Signal.like(first)
+        following, next_write = (after(addr, self.capacity) for addr in (self.r_addr, self.w_addr))
         freed = self.r_en & self.r_free
         rewound = self.r_en & self.r_rewind
 
         m.d.comb += [
-            following.eq(after(self.r_addr, self.capacity)),
             self.w_ready.eq(~full),
             self.stuck.eq(full & ~self.r_valid),
             ram.w_en.eq(self.w_en),
@@ -217,22 +216,16 @@ class _Ring(wiring.Component):
             ram.r_addr.eq(self.r_addr),
             self.r_data.eq(ram.r_data),
         ]
-        m.d.sync += full.eq(~freed & (full | self.w_en & (level == self.capacity - 1)))
-        with m.If(self.w_en != freed):
-            m.d.sync += level.eq(Mux(freed, level - 1, level + 1))
-        with m.If(rewound):
-            m.d.sync += [ahead.eq(Mux(self.w_en, level + 1, level)), self.r_valid.eq(1)]
-        with m.Elif(self.w_en != self.r_en):
-            m.d.sync += [
-                ahead.eq(Mux(self.r_en, ahead - 1, ahead + 1)),
-                self.r_valid.eq(self.w_en | (ahead != 1)),
-            ]
+        # Addresses that meet mean an empty buffer or a full one; the flags say which.
+        read_all = self.r_en & (following == self.w_addr)
+        m.d.sync += [
+            full.eq(~freed & (full | self.w_en & (next_write == first))),
+            self.r_valid.eq(rewound | self.w_en | self.r_valid & ~read_all),
+        ]
         with m.If(self.w_en):
-            m.d.sync += self.w_addr.eq(after(self.w_addr, self.capacity))
+            m.d.sync += self.w_addr.eq(next_write)
         with m.If(freed):
             m.d.sync += first.eq(following)
-        with m.If(rewound):
-            m.d.sync += self.r_addr.eq(first)
-        with m.Elif(self.r_en):
-            m.d.sync += self.r_addr.eq(following)
+        with m.If(self.r_en):
+            m.d.sync += self.r_addr.eq(Mux(self.r_rewind, first, following))
         return m

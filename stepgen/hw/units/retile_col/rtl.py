@@ -1,6 +1,6 @@
 """Joins the tiles of a chunk by columns, in a memory."""
 
-from amaranth.hdl import Module, Mux, Signal
+from amaranth.hdl import Cat, Module, Mux, Signal
 
 from ....ir.wire import BARE, DONE, TILE_LEVELS, VALUE
 from ...design import stages
@@ -64,7 +64,10 @@ class RetileColCore(UnitCore):
         lowered = self.params.level - TILE_LEVELS
         stop = x.payload.stop
         low = x.payload.data[: len(stop)]
-        address, tile_base = Signal(range(ram.depth)), Signal(range(ram.depth))
+        address = Signal(range(ram.depth))
+        # Tiles begin at multiples of `slices`: the bits that are 0 in all of them are not stored.
+        zeros = (slices & -slices).bit_length() - 1
+        base = Signal(max(0, len(address) - zeros))
         begun = Signal()  # the chunk has its buffer
 
         group = (x.payload.kind == DONE) | (x.payload.kind == BARE) & (low > TILE_LEVELS)
@@ -87,27 +90,28 @@ class RetileColCore(UnitCore):
             rows.payload.data.eq(Mux(low > TILE_LEVELS, low - lowered, low)),
         ]
         next_buffer = self._base_after(m, enter & chunk_ends)
-        next_row = address + (self.params.row_beats - slices + 1)
+        next_base = Signal.like(base)
+        m.d.comb += next_base.eq(Mux(chunk_ends, next_buffer >> zeros, base + (slices >> zeros)))
+        step = Mux(row_ends, self.params.row_beats - slices + 1, 1)
         with m.If(enter & ~group):
-            m.d.sync += begun.eq(~chunk_ends)
-            with m.If(chunk_ends):
-                m.d.sync += [tile_base.eq(next_buffer), address.eq(next_buffer)]
-            with m.Elif(tile_ends):
-                after = tile_base + slices
-                m.d.sync += [tile_base.eq(after), address.eq(after)]
-            with m.Else():
-                m.d.sync += address.eq(Mux(row_ends, next_row, address + 1))
+            m.d.sync += [
+                begun.eq(~chunk_ends),
+                address.eq(Mux(tile_ends, next_base << zeros, address + step)),
+            ]
+            with m.If(tile_ends):
+                m.d.sync += base.eq(next_base)
         self._check(m, enter, group, begun, row_ends, tile_ends, last_tile)
 
     def _check(self, m, enter, group, begun, row_ends, tile_ends, last_tile):
         """Raises ``error`` for chunks of another structure."""
         x, rows = self.x, self.params.rows
-        row, first_rows = Signal(range(rows + 1)), Signal(range(rows + 1))
+        row = Signal(range(rows + 1))
         first = Signal(init=1)  # of its chunk
-        now = Signal.like(row)
-        m.d.comb += now.eq(row + (x.payload.kind == VALUE))
+        # A tile without rows ends as one of one row does, but with an empty token.
+        now = Cat(x.payload.kind == VALUE, row)
+        first_rows = Signal.like(now)
         with m.If(enter & row_ends):
-            m.d.sync += row.eq(Mux(tile_ends, 0, Mux(row == rows, row, row + 1)))
+            m.d.sync += row.eq(Mux(tile_ends, 0, row + 1))
         with m.If(enter & tile_ends):
             m.d.sync += first.eq(last_tile)
             with m.If(first):
