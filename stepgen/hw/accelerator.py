@@ -212,7 +212,10 @@ def face_name(unit: Unit) -> str:
 
 def unit_identity(core):
     """All that the circuit of a unit depends on."""
-    forms = {port: channel_identity(channel) for port, channel in core.channels.items()}
+    forms = {
+        port: [channel_identity(channel), core.in_front_of_epilogue(port)]
+        for port, channel in core.channels.items()
+    }
     return [core.identity(), forms, core.design.lanes, asdict(core.design.bus)]
 
 
@@ -238,7 +241,7 @@ def parts_behind(core, port, after):
         circuit depends on.
     """
     unit, before, path = core.unit, core.channels[port], []
-    if unit.epilogue is not None and unit.epilogue.port == port:
+    if core.in_front_of_epilogue(port):
         params, lanes = unit.epilogue.params, unit.epilogue.params.beat_lanes(core.design.lanes)
         between = replace(after, rank=before.rank)
         part = EpilogueCore(params.pipeline, before, between, lanes)

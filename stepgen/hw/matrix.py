@@ -86,8 +86,8 @@ class Accumulators(wiring.Component):
     -------
     step : ``In(1)``
         Add a term to the accumulator whose turn it is.
-    first : ``In(1)``
-        The accumulator starts from `start`.
+    starts : ``In(1)``
+        The accumulator of the step in the next cycle starts from `start`.
     start : ``In``
         Lanes of an accumulator.
     term : ``In``
@@ -99,7 +99,8 @@ class Accumulators(wiring.Component):
     -----
     Latency 1, a step per cycle, also with a single accumulator. They form a ring that advances with
     each step: the adder's output register, a memory of ``slices - 2`` rows and the adder's operand
-    register. So only a counter addresses them, and the adder is between registers.
+    register. So only a counter addresses them, and the adder is between registers. The operand
+    register is set to `start` a cycle ahead, so no multiplexer stands before the adder either.
     """
 
     def __init__(self, slices: int, shape: data.ArrayLayout, term: data.ArrayLayout):
@@ -108,7 +109,7 @@ class Accumulators(wiring.Component):
         super().__init__(
             {
                 "step": In(1),
-                "first": In(1),
+                "starts": In(1),
                 "start": In(shape),
                 "term": In(term),
                 "sums": Out(shape),
@@ -117,7 +118,6 @@ class Accumulators(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        before = self.sums
         if self.slices > 1:
             before = Signal(self.shape, reset_less=True)
             oldest = self.sums
@@ -125,10 +125,15 @@ class Accumulators(wiring.Component):
                 oldest = self._ring(m, self.slices - 2, platform)
             with m.If(self.step):
                 m.d.sync += before.eq(oldest)
+            with m.If(self.starts):
+                m.d.sync += before.eq(self.start)
+        else:
+            start = delayed(m, self.start, 1, reset_less=True)
+            starts = delayed(m, self.starts, 1)
+            before = [Mux(starts, start[n], self.sums[n]) for n in range(self.shape.length)]
         with m.If(self.step):
             for lane in range(self.shape.length):
-                begun = Mux(self.first, self.start[lane], before[lane])
-                m.d.sync += self.sums[lane].eq(begun + self.term[lane])
+                m.d.sync += self.sums[lane].eq(before[lane] + self.term[lane])
         return m
 
     def _ring(self, m, rows, platform):

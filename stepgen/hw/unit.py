@@ -3,12 +3,14 @@
 import dataclasses
 from typing import Any
 
+from amaranth.hdl import Cat, Mux
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from ..ir.class_checks import check_signature
 from ..ir.errors import StepError
 from ..ir.registry import the_one
+from ..ir.wire import VALUE
 from .arithmetic.circuits.lane import Lane
 from .design.registers import WORD
 from .design.table import Design, Unit
@@ -109,6 +111,20 @@ class UnitCore(wiring.Component):
         m.submodules[name] = self.part(circuit, "lane", dataclasses.asdict(pipeline))
         m.d.comb += [port.eq(x) for port, x in zip(circuit.operands, operands, strict=True)]
         return circuit.y
+
+    def in_front_of_epilogue(self, port):
+        """Whether an epilogue follows an output."""
+        return self.unit.epilogue is not None and self.unit.epilogue.port == port
+
+    def data_of(self, port, kind, values, low):
+        """Data of a payload: values, or the level of an empty token with zeros above.
+
+        An epilogue does not read what is above, so in front of one values stay there.
+        """
+        if self.in_front_of_epilogue(port):
+            few = len(low)
+            return Cat(Mux(kind == VALUE, values[:few], low), values[few:])
+        return Mux(kind == VALUE, values, low)
 
     @property
     def inputs(self):

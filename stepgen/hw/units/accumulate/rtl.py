@@ -133,7 +133,7 @@ class AccumulateCore(UnitCore):
         m.d.comb += [
             y.payload.kind.eq(kind),
             y.payload.stop.eq(stop),
-            y.payload.data.eq(Mux(kind == VALUE, updated, low)),
+            y.payload.data.eq(self.data_of("y", kind, updated, low)),
         ]
         self._check(m, self._size(m), 0)
 

@@ -247,7 +247,7 @@ class MatmulCore(UnitCore):
         m.d.comb += [
             y.payload.kind.eq(kind),
             y.payload.stop.eq(out_stop),
-            y.payload.data.eq(Mux(kind == VALUE, made, out_low)),
+            y.payload.data.eq(self.data_of("y", kind, made, out_low)),
         ]
 
         wrong = is_value & ((stop != 0) != last_k)
@@ -359,9 +359,9 @@ class MatmulCore(UnitCore):
         else:
             accumulators = Accumulators(self._slices[1], shape, dot.sums.shape())
             m.d.comb += [
-                accumulators.first.eq(delayed(m, first, added, reset_less=True)),
+                accumulators.starts.eq(delayed(m, step & first, added - 1)),
                 accumulators.start.eq(
-                    delayed(m, start, added, reset_less=True) if summing.starts else 0
+                    delayed(m, start, added - 1, reset_less=True) if summing.starts else 0
                 ),
             ]
         m.submodules.accumulators = accumulators

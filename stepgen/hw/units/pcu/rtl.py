@@ -42,7 +42,7 @@ class PcuCore(UnitCore):
         m.d.comb += [
             y.payload.kind.eq(kind),
             y.payload.stop.eq(stop),
-            y.payload.data.eq(Mux(kind == VALUE, Cat(lanes), low)),
+            y.payload.data.eq(self.data_of("y", kind, Cat(lanes), low)),
         ]
         return m
 

@@ -57,7 +57,7 @@ class ReduceRowsCore(UnitCore):
         m.d.comb += [
             y.payload.kind.eq(kind),
             y.payload.stop.eq(stop),
-            y.payload.data.eq(Mux(kind == VALUE, total, low)),
+            y.payload.data.eq(self.data_of("y", kind, total, low)),
         ]
         return m
 
