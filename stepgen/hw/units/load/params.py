@@ -67,6 +67,11 @@ class Walk:
         """Words of a run, at most."""
         return self.words(word, word - self.step(word))
 
+    def reach(self) -> int:
+        """Bytes from the start of the first run to the end of the one that lies farthest behind."""
+        loops = zip(self.extents, self.strides, strict=True)
+        return sum((extent - 1) * max(0, stride) for extent, stride in loops) + self.length
+
     def pass_words(self, word: int) -> int:
         """Words that a pass reads; one that two runs share is read twice."""
         starts = Counter({0: 1})

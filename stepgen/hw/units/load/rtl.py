@@ -206,8 +206,11 @@ class _Walk(wiring.Component):
 
         # the current burst: its address and length; then the words of the run after it
         first = min(burst - origin, few)
-        start = Signal(low_bits + self.address_bits, init=origin << low_bits)  # in steps
-        address = Signal(self.address_bits, init=origin)
+        bits = self.address_bits
+        if all(stride >= 0 for stride in walk.strides):  # no address is before the first one
+            bits = min(bits, (origin - -walk.reach() // word).bit_length())
+        start = Signal(low_bits + bits, init=origin << low_bits)  # in steps
+        address = Signal(bits, init=origin)
         length = Signal(range(burst + 1), init=first)
         behind = Signal(range(many + 1), init=few - first)
         run_ends = Signal(init=first == few)
