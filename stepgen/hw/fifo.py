@@ -8,7 +8,7 @@ from ..ir.wire import BARE
 from .design import stages
 from .design.block_rams import FEW
 from .design.table import BLOCKRAM, LEAST_DEPTH, READ_AHEAD, Channel
-from .primitives import BlockRam, after, delayed, is_ice40, step
+from .primitives import BlockRam, after, delayed, is_ice40, stepped
 from .stream import payload_shape, signature
 
 __all__ = ["Fifo"]
@@ -82,7 +82,7 @@ class Fifo(wiring.Component):
         level, full = Signal(range(depth + 1)), Signal()
         m.d.sync += full.eq(~pop & (full | self.w.valid & (level == depth - 1)))
         with m.If(push != pop):
-            m.d.sync += level.eq(step(level, back=pop))
+            m.d.sync += level.eq(stepped(level, back=pop))
         return ~full
 
     def _copied(self, to, payload):
@@ -240,7 +240,7 @@ class _Registers(_Store):
         ]
         m.d.sync += some.eq(Mux(load, some & (self.w_valid | (stored != 1)), some | self.w_valid))
         with m.If(to_ram != from_ram):
-            m.d.sync += stored.eq(step(stored, back=load))
+            m.d.sync += stored.eq(stepped(stored, back=load))
         with m.If(to_ram):
             m.d.sync += write.addr.eq(after(write.addr, self.rows))
         with m.If(from_ram):
@@ -286,7 +286,7 @@ class _BlockStore(_Store):
         m.d.sync += some.eq(self.w_valid | some & ~(credit & (next_read == ram.w_addr)))
         with m.If(popped != fetch):
             m.d.sync += [
-                out.eq(step(out, back=popped)),
+                out.eq(stepped(out, back=popped)),
                 credit.eq(~fetch | (out != READ_AHEAD - 1)),
             ]
         with m.If(self.w_valid):

@@ -5,7 +5,7 @@ elsewhere (simulation, plain Verilog) the same behaviour for any tool to map.
 """
 
 from .block_ram import BlockRam
-from .counter import after, counter, step
+from .counter import after, counter, stepped
 from .delay import delayed
 from .device import GENERIC, Device, is_ecp5, is_gowin, is_ice40, read_at_once
 from .multiplier import Multiplier
@@ -30,5 +30,5 @@ __all__ = [
     "is_ice40",
     "read_at_once",
     "resets",
-    "step",
+    "stepped",
 ]

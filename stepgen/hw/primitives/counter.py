@@ -2,7 +2,7 @@
 
 from amaranth.hdl import Cat, Const, Mux, Signal
 
-__all__ = ["after", "counter", "step"]
+__all__ = ["after", "counter", "stepped"]
 
 
 def counter(m, step, extent: int):
@@ -17,8 +17,12 @@ def counter(m, step, extent: int):
     if extent == 1:
         return Const(0, 0), Const(1, 1)
     count, last = Signal(range(extent)), Signal()
+    wraps = extent == 1 << len(count)
     with m.If(step):
-        m.d.sync += [count.eq(Mux(last, 0, count + 1)), last.eq(count == extent - 2)]
+        m.d.sync += [
+            count.eq(count + 1 if wraps else Mux(last, 0, count + 1)),
+            last.eq(count == extent - 2),
+        ]
     return count, last
 
 
@@ -34,6 +38,6 @@ def after(count, extent: int):
     return Mux(count == extent - 1, 0, following)
 
 
-def step(count, *, back):
+def stepped(count, *, back):
     """``count + 1``, or ``count - 1`` while `back` is high; a single adder."""
     return (count + Cat(1, back.replicate(len(count) - 1)))[: len(count)]

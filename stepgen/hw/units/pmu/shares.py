@@ -5,7 +5,7 @@ from amaranth.lib import memory, wiring
 from amaranth.lib.wiring import In, Out
 
 from ...fifo import Fifo
-from ...primitives import read_at_once
+from ...primitives import read_at_once, stepped
 
 __all__ = ["Shares"]
 
@@ -80,7 +80,7 @@ class Shares(wiring.Component):
 
         live, over = Signal(range(self.params.pages + 1)), Signal()
         with m.If(self.stored != closed):
-            m.d.sync += live.eq(Mux(self.stored, live + 1, live - 1))
+            m.d.sync += live.eq(stepped(live, back=closed))
         with m.If(~self.running):
             m.d.sync += [over.eq(0), self.finished.eq(0)]
         with m.Else():

@@ -1,9 +1,10 @@
 """Passes a chunk on when all of it has arrived."""
 
-from amaranth.hdl import Module, Mux, Signal
+from amaranth.hdl import Module, Signal
 
 from ....ir.wire import DONE
 from ...fifo import Fifo
+from ...primitives import stepped
 from ...unit import UnitCore
 
 
@@ -50,7 +51,7 @@ class StoreForwardCore(UnitCore):
         ]
         with m.If(more != less):
             m.d.sync += [
-                complete.eq(Mux(more, complete + 1, complete - 1)),
+                complete.eq(stepped(complete, back=less)),
                 some.eq(more | (complete != 1)),
             ]
         m.d.sync += self.error.eq(x.valid & ~stored.w.ready & ~some)
