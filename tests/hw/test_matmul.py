@@ -7,6 +7,7 @@ from drawn import Draw, extent, floats, raises_error, sliced, to_beats, verify
 from harness import beats, lone
 from seeds import one_seed_each, others_slow, some_slow
 
+from stepgen.hw.design.block_rams import SHALLOW
 from stepgen.hw.design.table import Channel
 from stepgen.hw.units.matmul.params import Matmul
 from stepgen.ir.errors import StepError
@@ -176,6 +177,12 @@ def test_sums_start_at_a_row(seed, element):
 def test_every_number_of_accumulators(k_slices, n_slices, element):
     draw = Draw(n_slices)
     compare(draw, 2, 2 * k_slices, 2 * n_slices, 0, [(5,)], element=element)
+
+
+@pytest.mark.parametrize(("slices", "in_turn"), [(SHALLOW + 2, 0), (SHALLOW + 3, SHALLOW + 3)])
+def test_more_sums_than_fit_lut_ram_are_in_block_ram(slices, in_turn):
+    assert Matmul(6, 2 * slices, element="int8", stops=True).in_turn(2) == in_turn
+    compare(Draw(slices), 2, 6, 2 * slices, 0, [(3,)])
 
 
 @pytest.mark.parametrize(

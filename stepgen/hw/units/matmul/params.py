@@ -156,8 +156,16 @@ class Matmul(UnitParams):
         return max(FEEDBACK_OF_ROWS, self.summing.turn(1)) if self.any_n else 0
 
     def in_turn(self, lanes: int) -> int:
-        """Slices of sums of integers in a memory that is read ahead, where a row has any number."""
-        return max(3, self.sums(lanes)) if self.any_n and not self.summing.indexed else 0
+        """Slices of sums of integers in a memory that is read ahead, or 0 if they are in a ring.
+
+        It is for rows of any number of slices, and for those with so many that it is block RAM.
+        """
+        if self.summing.indexed:
+            return 0
+        if self.any_n:
+            return max(3, self.sums(lanes))
+        slices = self.sums(lanes)
+        return slices if self.summing.kept(slices) > SHALLOW and not self.bias else 0
 
     def sums(self, lanes: int) -> int:
         """Slices of sums that are kept."""

@@ -347,10 +347,10 @@ class MatmulCore(UnitCore):
         m.submodules.dot = dot = Dot(lanes, lanes, self._bits)
         shape = data.ArrayLayout(signed(summing.bits), lanes)
         added = summing.stages(lanes) - 1
-        if self.params.any_n:
+        if in_turn := self.params.in_turn(lanes):
             wide = summing.to.bits
             start = self.params.start - (self.params.start >> wide - 1 << wide)
-            accumulators = RowSums(self.params.in_turn(lanes), shape, dot.sums.shape(), start)
+            accumulators = RowSums(in_turn, shape, dot.sums.shape(), start)
             ahead = added - RowSums.AHEAD
             m.d.comb += [
                 accumulators.index.eq(delayed(m, index, ahead, reset_less=True)),
