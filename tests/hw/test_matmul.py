@@ -179,10 +179,23 @@ def test_every_number_of_accumulators(k_slices, n_slices, element):
     compare(draw, 2, 2 * k_slices, 2 * n_slices, 0, [(5,)], element=element)
 
 
-@pytest.mark.parametrize(("slices", "in_turn"), [(SHALLOW + 2, 0), (SHALLOW + 3, SHALLOW + 3)])
-def test_more_sums_than_fit_lut_ram_are_in_block_ram(slices, in_turn):
-    assert Matmul(6, 2 * slices, element="int8", stops=True).in_turn(2) == in_turn
-    compare(Draw(slices), 2, 6, 2 * slices, 0, [(3,)])
+@pytest.mark.parametrize(
+    ("lanes", "slices", "element", "blocks"),
+    [
+        (2, SHALLOW + 2, "int8", 0),
+        (2, SHALLOW + 3, "int8", 1),
+        (2, SHALLOW, "bf16", 0),
+        (2, SHALLOW + 1, "bf16", 4),
+        (1, SHALLOW + 1, "bf16", 2),
+    ],
+)
+def test_more_sums_than_fit_lut_ram_are_in_block_ram(lanes, slices, element, blocks):
+    n, draw = lanes * slices, Draw(slices)
+    design = unit(draw, lanes, 3 * lanes, n, 0, element=element)
+    (dut,) = (one for one in design.units if one.name == "dut")
+    rows = [ram.rows for ram in dut.params.rams(dut, design)]
+    assert rows.count(slices) == blocks
+    compare(draw, lanes, 3 * lanes, n, 0, [(3,)], element=element)
 
 
 @pytest.mark.parametrize(

@@ -6,18 +6,76 @@ from amaranth.lib.wiring import In, Out
 
 from ....ir.dtypes import bf16, f32
 from ...design import stages
-from ...primitives import Multiplier, delayed
+from ...primitives import BlockRam, Multiplier, delayed
 from ..operations import MANTISSA_BITS
 from ..sums import ALIGN, BIAS, EXPONENT_BITS, FRACTION, PRODUCT_FRACTION, STATE_BITS
 from .floating import DIGIT, Parts, digits, leading_zeros, rounded, shifted_left, sticky
 from .stages import Stages
 
-__all__ = ["FloatSums"]
+__all__ = ["FloatSums", "Kept"]
 
 DISTANCE_BITS = 5
 """Of the distance of a product: it is shifted out of its window before this overflows."""
 NEAR_BITS = 3
 """Lower bits of it: a product, which is narrow at first, is shifted by these in a stage."""
+
+
+class Kept(wiring.Component):
+    """What is kept of sums: LUT RAM, which is read at once, or block RAM.
+
+    Parameters
+    ----------
+    bits, rows : int
+    deep : bool
+        Whether it is block RAM, to which `r_addr` comes `AHEAD` cycles before `r_data`.
+
+    Members
+    -------
+    w_en, w_addr, w_data, r_addr : ``In``
+    r_data : ``Out``
+    """
+
+    AHEAD = stages.BLOCK_RAM
+
+    def __init__(self, bits: int, rows: int, *, deep: bool):
+        self.bits = bits
+        self.rows = rows
+        self.deep = deep
+        address = range(rows)
+        super().__init__(
+            {
+                "w_en": In(1),
+                "w_addr": In(address),
+                "w_data": In(bits),
+                "r_addr": In(address),
+                "r_data": Out(bits),
+            }
+        )
+
+    def elaborate(self, platform):
+        m = Module()
+        if self.deep:
+            m.submodules.rows = rows = BlockRam(self.bits, self.rows)
+            m.d.comb += [
+                rows.w_en.eq(self.w_en),
+                rows.w_addr.eq(self.w_addr),
+                rows.w_data.eq(self.w_data),
+                rows.r_addr.eq(self.r_addr),
+                self.r_data.eq(rows.r_data),
+            ]
+            return m
+        m.submodules.rows = rows = memory.Memory(
+            shape=self.bits, depth=self.rows, init=[], attrs={"ram_style": "distributed"}
+        )
+        write, read = rows.write_port(), rows.read_port(domain="comb")
+        m.d.comb += [
+            write.en.eq(self.w_en),
+            write.addr.eq(self.w_addr),
+            write.data.eq(self.w_data),
+            read.addr.eq(self.r_addr),
+            self.r_data.eq(read.data),
+        ]
+        return m
 
 
 class FloatSums(wiring.Component):
@@ -31,6 +89,9 @@ class FloatSums(wiring.Component):
         Products of a step.
     slices : int
         Sums.
+    deep : bool
+        Whether block RAM holds them: then a sum steps again after `SHALLOW` cycles at least, and
+        `index` comes `ahead` cycles before the step.
 
     Members
     -------
@@ -53,10 +114,12 @@ class FloatSums(wiring.Component):
     adder.
     """
 
-    def __init__(self, summing, lanes: int, slices: int):
+    def __init__(self, summing, lanes: int, slices: int, deep: bool = False):
         self.summing = summing
         self.lanes = lanes
         self.slices = slices
+        self.deep = deep
+        self.ahead = Kept.AHEAD if deep else 0
         super().__init__(
             {
                 "x": In(data.ArrayLayout(bf16.bits, lanes)),
@@ -89,7 +152,8 @@ class FloatSums(wiring.Component):
         return self.summing.stages(self.lanes)
 
     def _begun(self, m):
-        return Stages(m, first=self.first, index=self.index, **self._starting(self._total))
+        self._index = delayed(m, self.index, self.ahead, reset_less=True)
+        return Stages(m, first=self.first, index=self._index, **self._starting(self._total))
 
     def _starting(self, part):
         """What `part` keeps of a sum before its first product, by name, if not zero."""
@@ -136,9 +200,9 @@ class FloatSums(wiring.Component):
 
     def _meet(self, m, s, largest):
         """The exponent and infinities of the sum with these products."""
-        read = Stages(m, first=self.first, index=self.index, **self._starting(self._state))
+        read = Stages(m, first=self.first, index=self._index, **self._starting(self._state))
         read.wait(s.count - 1)
-        before, write = self._memory(m, "states", STATE_BITS, read)
+        before, write = self._memory(m, "states", STATE_BITS, read, s.count - 1)
         read.then(state=before)
         reach = read.state[:EXPONENT_BITS]
         s.then(
@@ -209,7 +273,7 @@ class FloatSums(wiring.Component):
     def _add(self, m, s, feedback):
         """The sum so far, shifted in two stages, and the products."""
         feedback.wait(s.count - ALIGN - self.summing.aligned(self.lanes))
-        before, write = self._memory(m, "sums", self.summing.bits, feedback)
+        before, write = self._memory(m, "sums", self.summing.bits, feedback, s.count - ALIGN)
         feedback.then(sum=shifted(before.as_signed(), feedback.near))
         feedback.then(sum=shifted(feedback.sum, feedback.far, len(feedback.near)))
         s.then(sum=added(feedback.sum, s.term, s.lacks)[: self.summing.bits].as_signed())
@@ -240,19 +304,17 @@ class FloatSums(wiring.Component):
         value, _ = rounded(s, MANTISSA_BITS[f32])
         return value
 
-    def _memory(self, m, name, bits, s):
-        """What is kept of the sum whose turn it is, or its start; and the write port."""
-        m.submodules[name] = rows = memory.Memory(
-            shape=bits, depth=self.slices, init=[], attrs={"ram_style": "distributed"}
-        )
-        write, read = rows.write_port(), rows.read_port(domain="comb")
-        m.d.comb += read.addr.eq(s.index)
+    def _memory(self, m, name, bits, s, stage):
+        """What is kept of the sum whose turn it is in a stage, or its start; and the write port."""
+        m.submodules[name] = kept = Kept(bits, self.slices, deep=self.deep)
+        address = delayed(m, self.index, stage, reset_less=True) if self.deep else s.index
+        m.d.comb += kept.r_addr.eq(address)
         start = s.start if self.summing.starts else 0
-        return Mux(s.first, start, read.data)[:bits], write
+        return Mux(s.first, start, kept.r_data)[:bits], kept
 
-    def _write(self, m, s, port, value):
+    def _write(self, m, s, kept, value):
         step = delayed(m, self.step, s.count)
-        m.d.comb += [port.en.eq(step), port.addr.eq(s.index), port.data.eq(value)]
+        m.d.comb += [kept.w_en.eq(step), kept.w_addr.eq(s.index), kept.w_data.eq(value)]
 
 
 def _named(name, values):

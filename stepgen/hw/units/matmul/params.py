@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
-from ....ir.dtypes import ELEMENTS, f32
+from ....ir.dtypes import ELEMENTS, bf16, f32
 from ....ir.wire import TILE_LEVELS
-from ...arithmetic.sums import MULTIPLIED, PRODUCT, Summing
+from ...arithmetic.sums import MULTIPLIED, PRODUCT, STATE_BITS, Summing
 from ...design import stages
 from ...design.block_rams import SHALLOW
 from ...design.formats import Format, misfit
@@ -164,8 +164,11 @@ class Matmul(UnitParams):
             return 0
         if self.any_n:
             return max(3, self.sums(lanes))
-        slices = self.sums(lanes)
-        return slices if self.summing.kept(slices) > SHALLOW and not self.bias else 0
+        return self.sums(lanes) if self.deep(lanes) and not self.bias else 0
+
+    def deep(self, lanes: int) -> bool:
+        """Whether a row of a fixed number of slices has so many sums that block RAM holds them."""
+        return not self.any_n and self.summing.kept(self.slices(lanes)[1]) > SHALLOW
 
     def sums(self, lanes: int) -> int:
         """Slices of sums that are kept."""
@@ -225,20 +228,28 @@ class Matmul(UnitParams):
 
     def memory_bits(self, unit: Unit, design: Design) -> int:
         """Bits of the weights and rows, and of those sums of a row that are not in registers."""
-        kept = self.summing.kept(self.sums(design.lanes))
-        if self.in_turn(design.lanes):
-            kept = 0 if self.in_turn(design.lanes) > SHALLOW else self.in_turn(design.lanes)
-        kept *= self.summing.state_bits
-        return super().memory_bits(unit, design) + kept * design.lanes
+        lanes, summing = design.lanes, self.summing
+        kept = self.in_turn(lanes) or summing.kept(self.sums(lanes))
+        of_each = summing.state_bits * kept * lanes
+        in_blocks = sum(ram.bits * ram.rows for ram in self._sums(lanes))
+        return super().memory_bits(unit, design) + of_each - in_blocks
 
     def rams(self, unit: Unit, design: Design) -> list[Ram]:
         """A bank of the weights for each lane, and the rows."""
         lanes, summing = design.lanes, self.summing
         rows = Ram(lanes * summing.to.bits, COMPLETE * self.slices(lanes)[1])
         bank = Ram(lanes * summing.element.bits, self.words(lanes))
-        sums = Ram(lanes * summing.bits, self.in_turn(lanes))
-        deep = sums.rows > SHALLOW
-        return [*lanes * [bank], *self.bias * [rows], *deep * [sums]]
+        return [*lanes * [bank], *self.bias * [rows], *self._sums(lanes)]
+
+    def _sums(self, lanes: int) -> list[Ram]:
+        """Block RAM of sums."""
+        summing, sums = self.summing, self.sums(lanes)
+        if self.in_turn(lanes) > SHALLOW:
+            return [Ram(lanes * summing.bits, self.in_turn(lanes))]
+        if not summing.indexed or not self.deep(lanes):
+            return []
+        states = [Ram(STATE_BITS, sums)] if summing.element == bf16 else []
+        return lanes * [Ram(summing.bits, sums), *states]
 
     def lean(self) -> Matmul:
         """With memory for one tile of ``w``, which is used before the next one is loaded."""

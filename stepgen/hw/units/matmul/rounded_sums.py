@@ -1,10 +1,11 @@
 """One sum of products of f32 of the matrix unit, each of whose sums is rounded."""
 
 from amaranth.hdl import Module, Mux
-from amaranth.lib import data, memory, wiring
+from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
 from ...arithmetic.circuits.lane import Lane
+from ...arithmetic.circuits.sums import Kept
 from ...arithmetic.sums import PAIR, PRODUCT
 from ...primitives import delayed
 
@@ -22,6 +23,8 @@ class RoundedSums(wiring.Component):
         Products of a step.
     slices : int
         Sums.
+    deep : bool
+        As for `FloatSums`.
 
     Members
     -------
@@ -43,10 +46,12 @@ class RoundedSums(wiring.Component):
     One step per cycle. L multipliers and L adders of f32.
     """
 
-    def __init__(self, summing, lanes: int, slices: int):
+    def __init__(self, summing, lanes: int, slices: int, deep: bool = False):
         self.summing = summing
         self.lanes = lanes
         self.slices = slices
+        self.deep = deep
+        self.ahead = Kept.AHEAD if deep else 0
         bits = summing.element.bits
         super().__init__(
             {
@@ -72,14 +77,11 @@ class RoundedSums(wiring.Component):
             late += PAIR.stages
         (term,) = terms
 
-        m.submodules.sums = sums = memory.Memory(
-            shape=len(self.sum), depth=self.slices, init=[], attrs={"ram_style": "distributed"}
-        )
-        write, read = sums.write_port(), sums.read_port(domain="comb")
-        m.d.comb += read.addr.eq(delayed(m, self.index, late, reset_less=True))
+        m.submodules.sums = sums = Kept(len(self.sum), self.slices, deep=self.deep)
+        m.d.comb += sums.r_addr.eq(delayed(m, self.index, late, reset_less=True))
         first = delayed(m, self.first, late, reset_less=True)
         start = delayed(m, self.start, late, reset_less=True) if self.summing.starts else 0
-        before = delayed(m, Mux(first, start, read.data), 1, reset_less=True)
+        before = delayed(m, Mux(first, start, sums.r_data), 1, reset_less=True)
         term = delayed(m, term, 1, reset_less=True)
         total = self._lane(m, "accumulate", PAIR, before, term)
         stages = late + 1 + PAIR.stages
@@ -87,9 +89,9 @@ class RoundedSums(wiring.Component):
             raise AssertionError(f"a sum takes {stages} stages, not as declared")
         m.d.comb += [
             self.sum.eq(total),
-            write.en.eq(delayed(m, self.step, stages)),
-            write.addr.eq(delayed(m, self.index, stages, reset_less=True)),
-            write.data.eq(total),
+            sums.w_en.eq(delayed(m, self.step, stages)),
+            sums.w_addr.eq(delayed(m, self.index, self.ahead + stages, reset_less=True)),
+            sums.w_data.eq(total),
         ]
         return m
 

@@ -8,7 +8,7 @@ from amaranth.utils import ceil_log2
 
 from ....ir.dtypes import f32
 from ....ir.wire import BARE, TILE_LEVELS, VALUE
-from ...arithmetic.circuits.sums import FloatSums
+from ...arithmetic.circuits.sums import FloatSums, Kept
 from ...design import stages
 from ...fifo import Fifo
 from ...matrix import Accumulators, Dot, RowSums
@@ -331,15 +331,17 @@ class MatmulCore(UnitCore):
         r_addr = delayed(m, address, SPREAD, reset_less=True)
         m.d.comb += [bank.r_addr.eq(r_addr) for bank in banks]
         x_slice = delayed(m, x_slice, reading, reset_less=True)
+        floats = self.params.summing.indexed
+        ahead = Kept.AHEAD if floats and self.params.deep(self.design.lanes) else 0
         turn = (
             delayed(m, steps, reading),
             delayed(m, first, reading, reset_less=True),
-            delayed(m, index, reading, reset_less=True),
+            delayed(m, index, reading - ahead, reset_less=True),
         )
         rows = [bank.r_data for bank in banks]
         if self.params.transposed:
             rows = [Cat(row.word_select(k, self._bits) for row in rows) for k in range(len(rows))]
-        sums = self._floats if self.params.summing.indexed else self._integers
+        sums = self._floats if floats else self._integers
         return Cat(sums(m, x_slice, rows, start, *turn))
 
     def _integers(self, m, x_slice, rows, start, step, first, index):
@@ -376,11 +378,12 @@ class MatmulCore(UnitCore):
     def _floats(self, m, x_slice, rows, start, step, first, index):
         lanes, bits, summing = self.design.lanes, self._bits, self.params.summing
         rows_kept = self.params.sums(lanes)
-        identity = [asdict(summing), lanes, rows_kept]
+        deep = self.params.deep(lanes)
+        identity = [asdict(summing), lanes, rows_kept, deep]
         kind = RoundedSums if summing.element == f32 else FloatSums
         sums = []
         for n in range(lanes):
-            lane = kind(summing, lanes, rows_kept)
+            lane = kind(summing, lanes, rows_kept, deep)
             m.submodules[f"sums_{n}"] = self.part(lane, "sums", identity)
             m.d.comb += [lane.step.eq(step), lane.first.eq(first), lane.index.eq(index)]
             if summing.starts:
