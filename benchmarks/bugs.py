@@ -62,7 +62,7 @@ BUGS = (
     Bug(
         "Expand looks at the kind of a payload whose valid is low",
         f"{UNITS}/expand/rtl.py",
-        (("is_bare = self.explicit & (kind == BARE)", "is_bare = kind == BARE"),),
+        (("late(self.explicit & (kind == BARE))", "late(kind == BARE)"),),
     ),
     Bug(
         "Reassemble sends its done beat with rubbish in the data",

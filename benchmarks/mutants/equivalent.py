@@ -1,9 +1,8 @@
 """Mutants that do what they did before, with the reason."""
 
 EQUIVALENT = {
-    "stepgen/hw/fifo.py: level = Signal(range(depth + 1)) -> level = Signal(range(depth + 2))": (
-        "a wider register, whose value is the same"
-    ),
+    "stepgen/hw/fifo.py: level, full = Signal(range(depth + 1)), Signal() -> level, full = "
+    "Signal(range(depth + 2)), Signal()": ("a wider register, whose value is the same"),
     "stepgen/hw/units/axi/model.py: M[a + P.offered] = 1 -> M[a + P.offered] = 2": (
         "only whether it is 0 is asked"
     ),
@@ -16,9 +15,6 @@ EQUIVALENT = {
     "stepgen/hw/units/expand/model.py: count=params.count or 0, -> count=params.count or 1,": (
         "with a reference the count is read nowhere"
     ),
-    "stepgen/hw/units/expand/rtl.py: m.d.sync += [ahead.eq(Mux(self.w_en, level + 1, "
-    "level)), self.r_valid.eq(1)] -> m.d.sync += [ahead.eq(Mux(self.w_en, level + 1, "
-    "level)), []]": ("a word is read in that cycle, so it is 1 already"),
     "stepgen/hw/units/flatten/rtl.py: with m.Elif(low > hi): -> with m.Elif(low >= hi):": (
         "the branch before has taken the case of equality"
     ),
@@ -89,8 +85,7 @@ EQUIVALENT = {
     "+ 2) -> layout.horizon = max(layout.horizon, turn + 1, params.rest + 2)": (
         "a step waits for less than a turn, which is less than either"
     ),
-    "stepgen/hw/units/retile_col/rtl.py: row, first_rows = Signal(range(rows + 1)), "
-    "Signal(range(rows + 1)) -> row, first_rows = Signal(range(rows + 1)), "
+    "stepgen/hw/units/retile_col/rtl.py: row = Signal(range(rows + 1)) -> row = "
     "Signal(range(rows + 2))": ("a wider register, whose value is the same"),
     "stepgen/hw/units/accumulate/rtl.py: leaving, low = leaving[: len(stop)], low[: "
     "len(stop)] -> leaving, low = leaving[: len(low)], low[: len(stop)]": (

@@ -31,7 +31,8 @@ def run(arguments: list[str], text: str) -> tuple[int, str, str]:
         # Ctrl-C would wait for compiled code in the main thread. The process may end before it.
         thread = threading.Thread(target=_run, args=(arguments, files, results), daemon=True)
         thread.start()
-        thread.join()
+        while thread.is_alive():  # a signal just before a wait does not end it
+            thread.join(timeout=1)
         (result,) = results
         if isinstance(result, Exception):
             raise result

@@ -65,6 +65,11 @@ def test_ctrl_c_ends_the_wait(built_in, monkeypatch):
         ended.wait()
 
     monkeypatch.setattr(yosys, "_run", hang)
-    with pytest.raises(KeyboardInterrupt):
-        built_in.run(["-q", "-"], "")
-    ended.set()
+    # A job in the background of a shell ignores the signal.
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            built_in.run(["-q", "-"], "")
+    finally:
+        ended.set()
+        signal.signal(signal.SIGINT, before)
