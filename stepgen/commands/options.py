@@ -98,10 +98,10 @@ class Circuit:
         more |= {"onchip": onchip, "counters": CHANNELS if self.counters is None else self.counters}
         made = Experiment(program.graph, program.inputs, lanes=lanes, **more)
         if self.loaders == SHARED and not any(made.design.of_kind(Loader)):
-            raise StepError(
-                f"--loaders shared changes nothing in {program.name}: it has no two loads that "
-                f"read tiles of one shape, each for a matrix unit; leave it out"
-            )
+            from ..compile.loaders import unshared_in
+
+            why = unshared_in(made.design)
+            raise StepError(f"--loaders shared changes nothing in {program.name}: {why}")
         return made
 
     def _counted(self, design: Design) -> Design:

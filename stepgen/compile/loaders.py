@@ -9,7 +9,7 @@ from collections.abc import Collection, Container, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from ..hw.design.table import Bus, Channel, Unit
+from ..hw.design.table import Bus, Channel, Design, Unit
 from ..hw.units.axi.params import raw_channel, words
 from ..hw.units.load.params import Load
 from ..hw.units.loader.params import Loader, unshared
@@ -62,14 +62,9 @@ def share(
     list of Port
     """
     consumers = {c: unit for unit in units for c in unit.inputs.values()}
-    alike: dict[Any, list[Unit]] = {}
-    for unit in units:
-        taker = consumers.get(unit.outputs.get("out", ""))
-        if _may_share(unit, taker, bus, kept):
-            assert taker is not None
-            alike.setdefault(_shape(unit, taker, channels), []).append(unit)
+    alike = _alike(units, consumers, channels, bus, kept)
     rows, left, into = {unit.name: unit for unit in units}, dict(channels), dict[str, str]()
-    for loaders in alike.values():
+    for loaders in alike:
         apart = _number(loaders, bus)
         for n in range(apart):
             group = loaders[n::apart]
@@ -86,6 +81,32 @@ def share(
     return found, left, parts, stay
 
 
+def unshared_in(design: Design) -> str:
+    """Why no loads of a design share a loader, and what to do.
+
+    Parameters
+    ----------
+    design : Design
+        Without loaders.
+    """
+    bus, leave = design.bus, "leave it out"
+    consumers = {c: unit for unit in design.units for c in unit.inputs.values()}
+    most = max(_alike(design.units, consumers, design.channel, bus, ()), key=len, default=[])
+    if len(most) > 1:
+        return (
+            f"its {len(most)} loads of tiles of one shape would get {_number(most, bus)} loaders, "
+            f"one for each beat of a bus word; {leave}, or take more lanes or a narrower bus"
+        )
+    apart = [
+        why
+        for unit, load in design.rows_of(Load)
+        if _of_weights(unit, consumers.get(unit.outputs["out"])) and (why := unshared(load, bus))
+    ]
+    if len(apart) > 1:
+        return f"{apart[0]}; {leave}"
+    return f"it has no two loads that read tiles of one shape, each for a matrix unit; {leave}"
+
+
 def _number(group: Sequence[Unit], bus: Bus) -> int:
     """Loaders for loads of one shape."""
     load = group[0].params
@@ -94,14 +115,37 @@ def _number(group: Sequence[Unit], bus: Bus) -> int:
     return max(beats, min(beats + 1, len(group) // 2))
 
 
-def _may_share(unit: Unit, taker: Unit | None, bus: Bus, kept: Collection[str]) -> bool:
-    """Whether a unit is a load that can be one of several."""
-    if not isinstance(unit.params, Load) or taker is None or unit.epilogue:
-        return False
-    port = taker.params.weights
+def _alike(
+    units: Sequence[Unit],
+    consumers: Mapping[str, Unit],
+    channels: Mapping[str, Channel],
+    bus: Bus,
+    kept: Collection[str],
+) -> list[list[Unit]]:
+    """Loads that may share loaders, those of one shape together."""
+    alike: dict[Any, list[Unit]] = {}
+    for unit in units:
+        taker = consumers.get(unit.outputs.get("out", ""))
+        if taker is not None and _of_weights(unit, taker) and _may_share(unit, bus, kept):
+            alike.setdefault(_shape(unit, taker, channels), []).append(unit)
+    return [*alike.values()]
+
+
+def _of_weights(unit: Unit, taker: Unit | None) -> bool:
+    """Whether a unit loads weights of a matrix unit."""
     return (
-        isinstance(taker.params, Matmul)
-        and taker.inputs[port] == unit.outputs["out"]
+        isinstance(unit.params, Load)
+        and taker is not None
+        and isinstance(taker.params, Matmul)
+        and taker.inputs[taker.params.weights] == unit.outputs["out"]
+    )
+
+
+def _may_share(unit: Unit, bus: Bus, kept: Collection[str]) -> bool:
+    """Whether a load can be one of several."""
+    assert isinstance(unit.params, Load)
+    return (
+        not unit.epilogue
         and not {unit.inputs["data"], unit.outputs["req"]}.intersection(kept)
         and unshared(unit.params, bus) is None
     )

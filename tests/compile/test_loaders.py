@@ -4,6 +4,7 @@ import pytest
 from programs import example
 
 from stepgen.compile.cost import hardware
+from stepgen.compile.loaders import unshared_in
 from stepgen.compile.lower import lower
 from stepgen.emit.windows import windows_of
 from stepgen.hw.design.sharing import OWN, SHARED
@@ -64,6 +65,21 @@ def test_a_load_whose_depth_is_asked_for_stays():
     design = lower(layer(4), loaders=SHARED, depths={"w0_data": 8})
     assert readers(design) == {"w1_loader": ("w1", "w3")}
     assert design.channel["w0_data"].depth == 8
+
+
+@pytest.mark.parametrize(
+    ("change", "lanes", "why"),
+    [
+        ({}, 2, "its 3 loads of tiles of one shape would get 4 loaders, one for each beat of a"),
+        ({"columns": 4, "width": 3}, 4, "a load of w0 shares a loader only if a tile of 12 bytes"),
+        ({"experts": 1}, 4, "it has no two loads that read tiles of one shape, each for a matrix"),
+    ],
+)
+def test_a_choice_that_changes_nothing_is_explained(change, lanes, why):
+    graph, _ = example("moe").moe(**{"experts": 3, **SIZES, **change})
+    design = lower(graph, lanes=lanes, loaders=SHARED)
+    assert readers(design) == {}
+    assert unshared_in(design).startswith(why)
 
 
 def test_what_is_read_stays_the_same():
