@@ -33,7 +33,8 @@ def share(
 
     A loader sends a beat per cycle. So that the bus can move a word in every cycle there are as
     many loaders as a word has beats, and one more for when one has nothing to read, if each has two
-    loads at least. The loads are dealt out to them.
+    loads at least. The loads are dealt out to them. One whose channels stay keeps its own unit, and
+    the others' loaders are the same as without, so depths of all channels can be asked for at once.
 
     Parameters
     ----------
@@ -62,12 +63,12 @@ def share(
     list of Port
     """
     consumers = {c: unit for unit in units for c in unit.inputs.values()}
-    alike = _alike(units, consumers, channels, bus, kept)
+    alike = _alike(units, consumers, channels, bus)
     rows, left, into = {unit.name: unit for unit in units}, dict(channels), dict[str, str]()
     for loaders in alike:
         apart = _number(loaders, bus)
         for n in range(apart):
-            group = loaders[n::apart]
+            group = [unit for unit in loaders[n::apart] if not {*_port(unit)} & {*kept}]
             if len(group) > 1:
                 name = _free(f"{group[0].name}_loader", rows, names)
                 rows[group[0].name] = _joined(name, group, consumers, rows, left, names)
@@ -91,11 +92,14 @@ def unshared_in(design: Design) -> str:
     """
     bus, leave = design.bus, "leave it out"
     consumers = {c: unit for unit in design.units for c in unit.inputs.values()}
-    most = max(_alike(design.units, consumers, design.channel, bus, ()), key=len, default=[])
+    most = max(_alike(design.units, consumers, design.channel, bus), key=len, default=[])
     if len(most) > 1:
+        loaders = _number(most, bus)
+        if len(most) > loaders:
+            return f"loads of which --depth names a channel have their own units; {leave}, or those"
         return (
-            f"its {len(most)} loads of tiles of one shape would get {_number(most, bus)} loaders, "
-            f"one for each beat of a bus word; {leave}, or take more lanes or a narrower bus"
+            f"its {len(most)} loads of tiles of one shape would get {loaders} loaders, one for "
+            f"each beat of a bus word; {leave}, or take more lanes or a narrower bus"
         )
     apart = [
         why
@@ -120,13 +124,12 @@ def _alike(
     consumers: Mapping[str, Unit],
     channels: Mapping[str, Channel],
     bus: Bus,
-    kept: Collection[str],
 ) -> list[list[Unit]]:
     """Loads that may share loaders, those of one shape together."""
     alike: dict[Any, list[Unit]] = {}
     for unit in units:
         taker = consumers.get(unit.outputs.get("out", ""))
-        if taker is not None and _of_weights(unit, taker) and _may_share(unit, bus, kept):
+        if taker is not None and _of_weights(unit, taker) and _may_share(unit, bus):
             alike.setdefault(_shape(unit, taker, channels), []).append(unit)
     return [*alike.values()]
 
@@ -141,14 +144,14 @@ def _of_weights(unit: Unit, taker: Unit | None) -> bool:
     )
 
 
-def _may_share(unit: Unit, bus: Bus, kept: Collection[str]) -> bool:
+def _may_share(unit: Unit, bus: Bus) -> bool:
     """Whether a load can be one of several."""
     assert isinstance(unit.params, Load)
-    return (
-        not unit.epilogue
-        and not {unit.inputs["data"], unit.outputs["req"]}.intersection(kept)
-        and unshared(unit.params, bus) is None
-    )
+    return not unit.epilogue and unshared(unit.params, bus) is None
+
+
+def _port(unit: Unit) -> Port:
+    return unit.outputs["req"], unit.inputs["data"]
 
 
 def _shape(unit: Unit, taker: Unit, channels: Mapping[str, Channel]) -> Any:

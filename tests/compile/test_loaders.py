@@ -67,6 +67,14 @@ def test_a_load_whose_depth_is_asked_for_stays():
     assert design.channel["w0_data"].depth == 8
 
 
+@pytest.mark.parametrize("experts", range(2, 9))
+def test_depths_of_all_channels_may_be_asked_for(experts):
+    """Also of those of a load that has its own unit, beside loaders of others of its shape."""
+    design = lower(layer(experts), loaders=SHARED)
+    depths = {channel.name: channel.depth for channel in design.channels}
+    assert lower(layer(experts), loaders=SHARED, depths=depths) == design
+
+
 @pytest.mark.parametrize(
     ("change", "lanes", "why"),
     [
@@ -80,6 +88,12 @@ def test_a_choice_that_changes_nothing_is_explained(change, lanes, why):
     design = lower(graph, lanes=lanes, loaders=SHARED)
     assert readers(design) == {}
     assert unshared_in(design).startswith(why)
+
+
+def test_depths_that_leave_no_loads_to_share_are_named():
+    design = lower(layer(3), loaders=SHARED, depths={"w0_data": 8})
+    assert readers(design) == {}
+    assert unshared_in(design).startswith("loads of which --depth names a channel have their own")
 
 
 def test_what_is_read_stays_the_same():
