@@ -46,16 +46,25 @@ def chosen():
 
 @pytest.mark.slow
 def test_units_take_what_was_measured(chosen, tmp_path):
-    """Of each kind, in one process of Yosys."""
+    """Of each kind, in one process of Yosys.
+
+    LUTs of some circuits, as of a load by address, depend by a fifth on the names that Yosys gives,
+    and these on what it synthesized before: what differs is synthesized again, as the first.
+    """
     was = told()
     same = external.find(TOOL).version == measurements()["yosys"]
     most = SAME_YOSYS if same else OTHER_YOSYS
     assert chosen.keys() <= was.keys(), AGAIN
+
+    def near(name, takes):
+        return abs(takes["lut"] - was[name]["lut"]) <= most * was[name]["lut"]
+
     for name, takes in measured(chosen, tmp_path).items():
-        old = was[name]
-        exact = {what: old[what] for what in EXACT}
+        exact = {what: was[name][what] for what in EXACT}
         assert {what: takes[what] for what in EXACT} == exact, f"{name}: {AGAIN}"
-        assert abs(takes["lut"] - old["lut"]) <= most * old["lut"], f"{name}: {AGAIN}"
+        if not near(name, takes):
+            (takes,) = measured({name: chosen[name]}, tmp_path).values()
+        assert near(name, takes), f"{name}: {AGAIN}"
 
 
 @pytest.mark.slow
