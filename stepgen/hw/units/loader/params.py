@@ -226,7 +226,8 @@ class Loader(UnitParams):
         if math.prod(self.shape) == 1:
             return 0
         counts = sum((extent - 1).bit_length() for extent in self.shape)
-        return self.readers * (self.starts(unit, design).bits + counts)
+        ends = len(self.shape).bit_length()
+        return self.readers * (self.starts(unit, design).bits + counts + ends)
 
     def parts(self, unit: Unit, extents: Mapping[str, Extents]) -> list[Part]:
         """Those of each reader: a tile of one is fetched when there is room, and waits for none."""

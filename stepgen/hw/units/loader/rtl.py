@@ -88,14 +88,12 @@ class LoaderCore(UnitCore):
         params, load = self.params, self.params.loads[0]
         outs = [getattr(self, port) for port in numbered("out", params.readers)]
         turn = layout(turns.payload)
-        is_tile, sends = Signal(), Signal()
+        is_tile, comes, sends = Signal(), Signal(), Signal()
+        # An output's `valid` does not wait for the `ready` of all others: they lie far apart.
         m.d.comb += [
             is_tile.eq(turn.kind == VALUE),
-            sends.eq(
-                turns.valid
-                & (self.data.valid | ~is_tile)
-                & (turn.reader & Cat(out.ready for out in outs)).any()
-            ),
+            comes.eq(turns.valid & (self.data.valid | ~is_tile)),
+            sends.eq(comes & (turn.reader & Cat(out.ready for out in outs)).any()),
         ]
         beats = sends & is_tile
         part, word_ends = counter(m, beats, params.word_beats(self.design.bus))
@@ -114,7 +112,7 @@ class LoaderCore(UnitCore):
             lanes = (parts[at : at + lane] for at in range(0, stored, lane))
             value = Cat(_widened(one, channel.bits) for one in lanes)[:bits]
             m.d.comb += [
-                out.valid.eq(sends & turn.reader[n]),
+                out.valid.eq(comes & turn.reader[n]),
                 out.payload.kind.eq(turn.kind),
                 out.payload.stop.eq(Mux(is_tile & ~last, row_ends, turn.stop)),
                 out.payload.data.eq(Mux(is_tile, value, turn.low)),
@@ -207,7 +205,8 @@ class _Fetch(wiring.Component):
         beat = dues[0].payload.shape()(select(chosen, [due.payload.as_value() for due in dues]))
         is_tile, pass_ends = Signal(), Signal()
         raised = params.loads[0].pass_level - params.ref_level
-        start, stop = self._walk(m, chosen, takes & is_tile, pass_ends)
+        address = Signal(self.by.bits)
+        start, stop = self._walk(m, chosen, takes & is_tile, address, pass_ends)
         turn = Signal(self.turn)
         m.d.comb += [
             is_tile.eq(beat.kind == VALUE),
@@ -221,15 +220,18 @@ class _Fetch(wiring.Component):
         ]
         with m.If(beat.kind == DONE):
             m.d.comb += [turn.stop.eq(0), turn.low.eq(0)]
+        # Each queue decides by its own head, so its `ready` does not wait for the selection.
         for bit, due in zip(chosen, dues, strict=True):
-            m.d.comb += due.ready.eq(takes & bit & (pass_ends | ~is_tile))
-        self._seek(m, takes & is_tile, start, busy)
+            m.d.comb += due.ready.eq(takes & bit & (pass_ends | (due.payload.kind != VALUE)))
+        self._seek(m, takes & is_tile, start, address, busy)
         return m
 
-    def _seek(self, m, takes, start, busy):
-        """Make the bursts of a tile that starts at a word; drives whether some are left."""
+    def _seek(self, m, takes, start, address, busy):
+        """Make the bursts of a tile that starts at a word; drives the next one's address, and
+        whether some are left.
+        """
         burst, words = self.by.burst, self.params.tile_words(self.bus)
-        address, fire, last = Signal(self.by.bits), Signal(), Signal()
+        fire, last = Signal(), Signal()
         m.d.comb += fire.eq(busy & self.bursts.ready)
         if self.by.aligned:
             length = Const(burst, range(burst + 1))
@@ -261,64 +263,74 @@ class _Fetch(wiring.Component):
             self.bursts.payload.eq(Cat(length_code, (self.base + address)[: len(self.base)])),
         ]
 
-    def _walk(self, m, chosen, fire, pass_ends):
+    def _walk(self, m, chosen, fire, address, pass_ends):
         """Where the next tile of the chosen reader starts, and the level that it closes.
+
+        A memory holds, for each reader, the next tile of its pass and how many dims end with it.
+        What follows a tile is computed and stored in the cycle after it was taken: no tile is
+        taken in that cycle, because its first burst has yet to be made.
 
         Parameters
         ----------
         m : Module
         chosen : Value
-            The reader, one-hot.
+            The reader, one-hot; the same in the next cycle if a tile is taken.
         fire : Value
             Whether the tile is taken.
+        address : Value
+            The start of the tile in the cycle after it was taken.
         pass_ends : Signal
             To be driven: it is the last tile of its pass.
         """
         params, readers, bits = self.params, self.params.readers, self.by.bits
         extents, jumps = [*reversed(params.shape)], params.jumps(self.bus)
         first = select(chosen, [Const(n, bits) for n in self.by.origins])
-        counts = {f"count_{k}": range(n) for k, n in enumerate(extents) if n > 1}
-        if not counts:
+        inner = [k for k, extent in enumerate(extents) if extent > 1]
+        if not inner:
             m.d.comb += pass_ends.eq(1)
             return first, TILE_LEVELS + len(extents)
-        places = data.StructLayout({"start": bits, **counts})
+        progress = data.StructLayout(
+            {"ends": range(len(extents) + 1), **{f"count_{k}": range(extents[k]) for k in inner}}
+        )
+        places = data.StructLayout({"start": bits, "progress": progress})
         m.submodules.places = ram = memory.Memory(
             shape=places, depth=readers, init=[], attrs={"ram_style": "distributed"}
         )
         write, read = ram.write_port(), ram.read_port(domain="comb")
         fresh = Signal(readers, init=-1)  # readers at the start of a pass
-        index = Signal(range(readers))
+        begins, index = Signal(), Signal(range(readers))
+        here, taken, following = Signal(progress), Signal(progress), Signal(progress)
         for n in range(readers):
             with m.If(chosen[n]):
                 m.d.comb += index.eq(n)
-
-        here, following, start = Signal(places), Signal(places), Signal(bits)
         m.d.comb += [
-            here.eq(Mux((fresh & chosen).any(), 0, read.data.as_value())),
-            start.eq(Mux((fresh & chosen).any(), first, read.data.start)),
-            following.eq(here),
+            begins.eq((fresh & chosen).any()),
+            here.eq(Mux(begins, Cat(Const(inner[0], len(here.ends))), read.data.progress)),
+            pass_ends.eq(here.ends == len(extents)),
         ]
-        stop = Signal(range(TILE_LEVELS + len(extents) + 1), init=TILE_LEVELS)
-        all_end = Const(1, 1)
-        for k, (extent, jump) in enumerate(zip(extents, jumps, strict=True)):
-            end = Const(1, 1)
-            if extent > 1:
-                count = here[f"count_{k}"]
-                end = count == extent - 1
-                with m.If(all_end):
-                    m.d.comb += following[f"count_{k}"].eq(Mux(end, 0, count + 1))
-                with m.If(all_end & ~end):
-                    m.d.comb += following.start.eq(start + jump)
-            all_end = all_end & end
-            with m.If(all_end):
-                m.d.comb += stop.eq(TILE_LEVELS + k + 1)
+
+        advances, leaves = Signal(), Signal()
+        jump = Signal(bits)
+        m.d.sync += [advances.eq(fire), leaves.eq(pass_ends), taken.eq(here)]
+        m.d.comb += following.ends.eq(len(extents))
+        for k in reversed(inner):
+            own, last = f"count_{k}", Signal()
+            # Dims below the one that steps begin anew; those above stay.
+            m.d.comb += following[own].eq(
+                Mux(taken.ends == k, taken[own] + 1, Mux(taken.ends < k, taken[own], 0))
+            )
+            m.d.comb += last.eq(following[own] == extents[k] - 1)
+            with m.If(~last):
+                m.d.comb += following.ends.eq(k)
+            with m.If(taken.ends == k):
+                m.d.comb += jump.eq(jumps[k])
         m.d.comb += [
-            pass_ends.eq(all_end),
             read.addr.eq(index),
             write.addr.eq(index),
-            write.data.eq(following),
-            write.en.eq(fire & ~pass_ends),
+            write.data.start.eq(address + jump),
+            write.data.progress.eq(following),
+            write.en.eq(advances),
         ]
-        with m.If(fire):
-            m.d.sync += fresh.eq(Mux(pass_ends, fresh | chosen, fresh & ~chosen))
-        return start, stop
+        with m.If(advances):
+            m.d.sync += fresh.eq(Mux(leaves, fresh | chosen, fresh & ~chosen))
+        return Mux(begins, first, read.data.start), TILE_LEVELS + here.ends
