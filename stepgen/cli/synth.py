@@ -88,6 +88,8 @@ def show(made: Bitstream, data: dict[str, Any]) -> None:
         f"clock: {clock['hz'] / 1e6:g} MHz are {verdict}, at most {clock['fastest_hz'] / 1e6:.1f}",
         f"slowest path: from {made.placed.path}",
     )
+    if ends := made.placed.ends:
+        console.show(f"slowest paths by where they end: {', '.join(map(str, ends))}")
     if len(clocks := clock["placements_hz"]) > 1:
         mhz = ", ".join(f"{hz / 1e6:.1f}" for hz in clocks)
         console.show(f"{len(clocks)} placements: {mhz} MHz")

@@ -50,6 +50,7 @@ def placed_page(
         board=data["board"],
         clock=data["clock"],
         path=data["path"],
+        ends=data["slowest_ends"],
         columns=COLUMNS,
         rows=rows,
         estimated=takes is not None,

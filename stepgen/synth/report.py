@@ -1,4 +1,4 @@
-"""What place and route reports: resources, clock, the slowest path."""
+"""What place and route reports: resources, clock, the slowest paths."""
 
 from __future__ import annotations
 
@@ -11,6 +11,9 @@ from typing import Any
 from ..ir.errors import StepError
 from .netlist import Groups
 from .part import Part
+
+MOST_ENDS = 5
+"""Groups of a circuit whose slowest paths are reported."""
 
 
 @dataclass(frozen=True)
@@ -46,6 +49,28 @@ class SlowPath:
 
 
 @dataclass(frozen=True)
+class SlowEnd:
+    """Where slow paths end.
+
+    Attributes
+    ----------
+    part : str
+        Group of the register.
+    ns : float
+        When its slowest input is there, from the edge of the clock on.
+    register : str
+        Its name in the netlist.
+    """
+
+    part: str
+    ns: float
+    register: str
+
+    def __str__(self) -> str:
+        return f"{self.part} {self.ns:.1f} ns"
+
+
+@dataclass(frozen=True)
 class Placed:
     """A circuit on a part.
 
@@ -56,11 +81,14 @@ class Placed:
     hz : float
         Fastest clock, at most what the hard blocks in use stand.
     path : SlowPath
+    ends : list of SlowEnd
+        The slowest of each group, of those `MOST_ENDS` groups where paths are slowest.
     """
 
     used: dict[str, int]
     hz: float
     path: SlowPath
+    ends: list[SlowEnd]
 
 
 def read(
@@ -95,7 +123,8 @@ def read(
     slowest = max(inner, key=lambda p: sum(step["delay"] for step in p["path"]))
     achieved = min(clock["achieved"] for clock in data["fmax"].values())
     limit = part.limit(used["multiplier"], used["block_ram"], speed)
-    return Placed(used, 1e6 * min(achieved, limit), _path(slowest["path"], groups))
+    slow, ends = _path(slowest["path"], groups), _ends(data, groups)
+    return Placed(used, 1e6 * min(achieved, limit), slow, ends)
 
 
 def _path(steps: list[dict[str, Any]], groups: Groups) -> SlowPath:
@@ -113,6 +142,20 @@ def _path(steps: list[dict[str, Any]], groups: Groups) -> SlowPath:
     )
 
 
+def _ends(data: Mapping[str, Any], groups: Groups) -> list[SlowEnd]:
+    """The slowest register of each group, the slowest groups first."""
+    slowest: dict[str, SlowEnd] = {}
+    for net in data.get("detailed_net_timings", ()):
+        for end in net["endpoints"]:
+            one = SlowEnd(groups.of(end["cell"]), round(end["delay"][1], 2), end["cell"])
+            if end["event"] == net["event"] and (
+                one.part not in slowest or slowest[one.part].ns < one.ns
+            ):
+                slowest[one.part] = one
+    return sorted(slowest.values(), key=lambda end: -end.ns)[:MOST_ENDS]
+
+
 def placed_of(data: Mapping[str, Any]) -> Placed:
     """A report from the plain data of it."""
-    return Placed(data["used"], data["hz"], SlowPath(**data["path"]))
+    ends = [SlowEnd(**end) for end in data["ends"]]
+    return Placed(data["used"], data["hz"], SlowPath(**data["path"]), ends)

@@ -53,10 +53,13 @@ def test_what_a_design_takes_of_a_board(stepgen, tools) -> None:
     path = data["path"]
     assert (path["from"], path["to"]) == ("the link", "control and counters")
     assert (path["logic_ns"], path["routing_ns"]) == (0.5, 2.25)
+    ends = [(end["part"], end["ns"]) for end in data["slowest_ends"]]
+    assert ends == [("control and counters", 2.75), ("the link", 1.5)]
     assert data["around"]["the link"] == {"lut": 600, "ff": 400, "multiplier": 0, "block_ram": 0}
     assert {unit["unit"] for unit in data["units"]} >= {"x", "map_0", "partition_0"}
     text = stepgen(f"synth {LINE}").out
     assert "clock: 100 MHz are met, at most 123.4" in text
+    assert "slowest paths by where they end: control and counters 2.8 ns, the link 1.5 ns" in text
     assert "from the link to control and counters: 0.5 ns of logic and 2.2 ns of wires" in text
 
 
@@ -665,8 +668,11 @@ def test_a_page_has_the_resources_of_each_unit_beside_the_estimate(
     said = stepgen(f"{command} {LINE} --report page.html --json").json
     assert said["files"]["report"] == "page.html"
     text = (here / "page.html").read_text()
-    root = ElementTree.fromstring(re.search(r"<table>.*?</table>", text, re.S)[0])
-    rows = {row[0].text: [cell.text for cell in row[3:]] for row in root}
+    tables = re.findall(r"<table>.*?</table>", text, re.S)
+    ends, parts = map(ElementTree.fromstring, tables[:2])
+    slow = [[cell.text for cell in row[:2]] for row in ends[1:]]
+    assert slow == [["control and counters", "2.75"], ["the link", "1.50"]]
+    rows = {row[0].text: [cell.text for cell in row[3:]] for row in parts}
     estimated = stepgen("show p.py:layer --design --json").json["estimate"]
     for unit, guess in zip(said["units"], estimated["units"], strict=True):
         found = [unit[what] for what in ("lut", "ff", "multiplier", "block_ram")]

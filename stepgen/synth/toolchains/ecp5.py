@@ -52,6 +52,7 @@ class Ecp5(Toolchain):
             *(f"--{target.part.device}", "--package", target.part.package),
             *("--speed", str(target.speed), "--json", f"{top}.json", "--lpf", f"{top}.lpf"),
             *("--textcfg", f"{top}.config", "--report", f"{top}.report.json"),
+            "--detailed-timing-report",
             *("--seed", str(seed), "--threads", "1", "--timing-allow-fail"),
             *("--placer", "heap" if full else "static"),
         ]

@@ -51,7 +51,7 @@ class Gowin(Toolchain):
             *("--device", target.part.device, "--vopt", "family=GW2A-18C"),
             *("--vopt", f"cst={top}.cst", "--json", f"{top}.json"),
             *("--write", f"{top}.placed.json", "--report", f"{top}.report.json"),
-            *("--freq", f"{target.hz / 1e6:g}"),
+            *("--detailed-timing-report", "--freq", f"{target.hz / 1e6:g}"),
             *("--seed", str(seed), "--threads", "1", "--timing-allow-fail"),
         ]
 

@@ -47,7 +47,8 @@ class Ice40(Toolchain):
         return [
             *(f"--{target.part.device}", "--package", target.part.package),
             *("--json", f"{top}.json", "--pcf", f"{top}.pcf", "--asc", f"{top}.asc"),
-            *("--report", f"{top}.report.json", "--freq", f"{target.hz / 1e6:g}"),
+            *("--report", f"{top}.report.json", "--detailed-timing-report"),
+            *("--freq", f"{target.hz / 1e6:g}"),
             *("--seed", str(seed), "--timing-allow-fail"),
         ]
 
