@@ -1,6 +1,6 @@
 """Writes a tile to each address, and reports when it is written."""
 
-from amaranth.hdl import Cat, Module, Mux, Signal
+from amaranth.hdl import Cat, Const, Module, Mux, Signal
 from amaranth.lib import wiring
 
 from ....ir.wire import BARE, DONE, VALUE
@@ -117,13 +117,16 @@ class RandomStoreCore(UnitCore):
         start, begins = place_of(by, starts.payload), starts.payload[low_bits:]
         kept, parts = Signal(range(places)), Signal(8 * word)
         fill, byte, first = Signal(range(places)), Signal(range(places)), Signal(range(places))
-        at, address = Signal(word_address_bits(bus)), Signal(word_address_bits(bus))
+        at, address = Signal(len(begins)), Signal(len(begins))
         count, number = Signal(range(longest)), Signal(range(longest))
+        # where the word lies between boundaries of bursts: the next one begins at a boundary
+        word_at, low = Signal(range(longest)), Signal(range(longest))
         m.d.comb += [
             fill.eq(Mux(inside, kept, start)),
             first.eq(Mux(inside, byte, start)),
             address.eq(Mux(inside, at, begins)),
             number.eq(Mux(inside, count, 0)),
+            low.eq(Mux(inside, word_at, begins)),
         ]
 
         full_chunks, last_chunks = gear.chunks(word)
@@ -136,12 +139,12 @@ class RandomStoreCore(UnitCore):
         place = self._bytes(first, step)
         tile_ends, final, push, request = Signal(), Signal(), Signal(), Signal()
         last, length_code, tail = Signal(), Signal(LENGTH_BITS), Signal(range(word))
-        where = Signal.like(address)
+        where = Signal(word_address_bits(bus))
         m.d.comb += [
             tile_ends.eq(beat_ends & (self.params.addresses | (x.payload.stop > 1))),
             final.eq(flushes | tile_ends & (filled <= places)),
             push.eq(final | whole),
-            last.eq((address + number)[: longest.bit_length() - 1] == longest - 1),
+            last.eq(low == longest - 1),
             request.eq(push & (final | last)),
             x.ready.eq(x.valid & ~flushes & Mux(value, fire & beat_ends, bare | bursts.ready)),
             wdata.valid.eq(fire & push),
@@ -164,11 +167,13 @@ class RandomStoreCore(UnitCore):
                 parts.eq(Mux(whole, turned, joined)),
                 part.eq(Mux(beat_ends | flushes, 0, part + 1)),
                 at.eq(address),
+                word_at.eq(low + push),
                 byte.eq(first),
                 count.eq(number + push),
             ]
             with m.If(request):
-                m.d.sync += [at.eq(address + number + 1), count.eq(0), byte.eq(0)]
+                above = address[len(low) :]
+                m.d.sync += [at.eq(Cat(Const(0, len(low)), above + 1)), count.eq(0), byte.eq(0)]
 
     def _bytes(self, place, step):
         """A place in bytes."""

@@ -56,12 +56,13 @@ class StoreCore(UnitCore):
 
         # words of a burst: its address, and how many there are; whether the next one is its last
         first = base % words_per_burst
-        address = Signal(word_address_bits(bus), init=base)
+        behind = -(-(self.params.base + self.params.size) // bus.bytes)
+        address = Signal(range(behind + 1), init=base)
         count = Signal(range(words_per_burst))
         some = Signal()
         place = Signal(range(words_per_burst), init=first)
         at_last = Signal(init=first == words_per_burst - 1)
-        length_code = Signal(LENGTH_BITS)
+        length_code, where = Signal(LENGTH_BITS), Signal(word_address_bits(bus))
         push_word, push_request = Signal(), Signal()
         m.d.comb += [
             length_code.eq(Mux(push_word, count, (count - 1)[: len(count)])),
@@ -72,7 +73,8 @@ class StoreCore(UnitCore):
             wdata.valid.eq(fire & push_word),
             wdata.payload.eq(word),
             wreq.valid.eq(fire & push_request),
-            wreq.payload.eq(Cat(length_code, address, tail)),
+            where.eq(address),
+            wreq.payload.eq(Cat(length_code, where, tail)),
             bursts.w.valid.eq(fire & (push_request | ends)),
             bursts.w.payload.eq(Cat(push_request, ends)),
         ]
@@ -88,7 +90,7 @@ class StoreCore(UnitCore):
             ]
         with m.Elif(fire & push_request):
             m.d.sync += [
-                address.eq(address + count + 1),
+                address.eq(Cat(Const(0, len(place)), address[len(place) :] + 1)),  # a boundary
                 count.eq(0),
                 some.eq(0),
                 place.eq(0),
