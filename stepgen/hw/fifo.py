@@ -13,6 +13,9 @@ from .stream import payload_shape, signature
 
 __all__ = ["Fifo"]
 
+FEW_ROWS = 4
+"""Rows up to which two addresses are bits of one LUT."""
+
 
 class Fifo(wiring.Component):
     """FIFO of one channel.
@@ -29,6 +32,9 @@ class Fifo(wiring.Component):
     ----------
     channel : Channel
         Width, depth, delay; the kind of memory follows from the depth.
+    registered : bool
+        Whether the head of one in LUT RAM is in a register, at the same latency: for a head that
+        has far to go within the cycle, as many rows need a multiplexer already.
 
     Members
     -------
@@ -44,8 +50,8 @@ class Fifo(wiring.Component):
     at least the latency + 1. Resources and clock: ``benchmarks/RESULTS.md``, d.
     """
 
-    def __init__(self, channel: Channel):
-        self.channel = channel
+    def __init__(self, channel: Channel, *, registered: bool = False):
+        self.channel, self.registered = channel, registered
         super().__init__({"w": In(signature(channel)), "r": Out(signature(channel))})
 
     def elaborate(self, platform):
@@ -74,6 +80,8 @@ class Fifo(wiring.Component):
         stored, depth, reserved = self.channel.stored, self.channel.depth, self.channel.delay > 0
         if self.channel.memory == BLOCKRAM:
             return _BlockStore(stored, platform)
+        if self.registered and depth > FEW_ROWS and not is_ice40(platform):
+            return _Registers(stored, depth, "distributed")
         return _small(stored, depth, platform, reserved)
 
     def _credit(self, m, push):
@@ -96,7 +104,25 @@ def _small(channel, depth, platform, reserved):
     """What stores a few beats: LUT RAM, where there is some, from three on."""
     if depth == LEAST_DEPTH:
         return _Pair(channel, reserved)
-    return _Registers(channel, depth) if is_ice40(platform) else _LutRam(channel, depth, reserved)
+    if is_ice40(platform):
+        rows = depth - 1
+        return _Registers(channel, rows, "registers" if rows <= FEW else "block")
+    return _LutRam(channel, depth, reserved)
+
+
+def _row_after(m, row, other, moves, depth):
+    """The row after `row`, and whether that is `other`, which goes to its next row with `moves`.
+
+    Where a comparison of rows is deeper than a LUT, the row before `other` is kept: so no adder is
+    in front of it.
+    """
+    following = after(row, depth)
+    if depth <= FEW_ROWS:
+        return following, following == other
+    before = Signal.like(other, name="before", init=depth - 1)
+    with m.If(moves):
+        m.d.sync += before.eq(other)
+    return following, row == before
 
 
 class _Store(wiring.Component):
@@ -181,8 +207,9 @@ class _LutRam(_Store):
             shape=self.shape, depth=self.depth, init=[], attrs={"ram_style": "distributed"}
         )
         write, read = ram.write_port(), ram.read_port(domain="comb")
-        next_write, next_read = (after(port.addr, self.depth) for port in (write, read))
         push, pop = Signal(), self.r.valid & self.r.ready
+        next_write, reaches_read = _row_after(m, write.addr, read.addr, pop, self.depth)
+        next_read, reaches_write = _row_after(m, read.addr, write.addr, push, self.depth)
         # Both addresses are alike in an empty and in a full memory; the flags say which it is.
         if self.reserved:
             m.d.comb += [push.eq(self.w_valid), write.en.eq(self.w_valid)]
@@ -193,11 +220,9 @@ class _LutRam(_Store):
                 write.en.eq(~full),
                 push.eq(self.w_valid & ~full),
             ]
-            m.d.sync += full.eq(~pop & (full | self.w_valid & (next_write == read.addr)))
+            m.d.sync += full.eq(~pop & (full | self.w_valid & reaches_read))
         m.d.comb += [write.data.eq(self.w_payload), self.r.payload.eq(read.data)]
-        m.d.sync += self.r.valid.eq(
-            push | self.r.valid & ~(self.r.ready & (next_read == write.addr))
-        )
+        m.d.sync += self.r.valid.eq(push | self.r.valid & ~(self.r.ready & reaches_write))
         with m.If(push):
             m.d.sync += write.addr.eq(next_write)
         with m.If(pop):
@@ -206,23 +231,22 @@ class _LutRam(_Store):
 
 
 class _Registers(_Store):
-    """Output register behind registers or block RAM, where there is no LUT RAM; latency 1.
+    """Output register behind a memory; latency 1.
 
     A beat that goes straight to the output register is written to the memory too, and ignored
     there: so the consumer's `ready` is not on the path to the memory's write enable. Block RAM is
     read a cycle ahead, at the row that will be the first.
     """
 
-    def __init__(self, channel: Channel, depth: int):
-        self.rows = depth - 1
+    def __init__(self, channel: Channel, rows: int, style: str):
+        self.rows, self.style = rows, style
         super().__init__(channel, reserved=True)
 
     def elaborate(self, platform):
         m = Module()
-        ahead = self.rows > FEW
-        style = "block" if ahead else "registers"
+        ahead = self.style == "block"
         m.submodules.ram = ram = memory.Memory(
-            shape=self.shape, depth=self.rows, init=[], attrs={"ram_style": style}
+            shape=self.shape, depth=self.rows, init=[], attrs={"ram_style": self.style}
         )
         write = ram.write_port()
         read = ram.read_port(transparent_for=[write]) if ahead else ram.read_port(domain="comb")
@@ -275,7 +299,7 @@ class _BlockStore(_Store):
         credit = Signal(init=1)  # out != READ_AHEAD
         fetch = Signal()
         popped = self.r.valid & self.r.ready
-        next_write, next_read = (after(addr, depth) for addr in (ram.w_addr, ram.r_addr))
+        next_read, reaches_write = _row_after(m, ram.r_addr, ram.w_addr, self.w_valid, depth)
         m.d.comb += [
             ram.w_en.eq(self.w_valid),
             ram.w_data.eq(self.w_payload),
@@ -283,14 +307,14 @@ class _BlockStore(_Store):
             ahead.w_valid.eq(delayed(m, fetch, stages.BLOCK_RAM)),
             ahead.w_payload.eq(ram.r_data),
         ]
-        m.d.sync += some.eq(self.w_valid | some & ~(credit & (next_read == ram.w_addr)))
+        m.d.sync += some.eq(self.w_valid | some & ~(credit & reaches_write))
         with m.If(popped != fetch):
             m.d.sync += [
                 out.eq(stepped(out, back=popped)),
                 credit.eq(~fetch | (out != READ_AHEAD - 1)),
             ]
         with m.If(self.w_valid):
-            m.d.sync += ram.w_addr.eq(next_write)
+            m.d.sync += ram.w_addr.eq(after(ram.w_addr, depth))
         with m.If(fetch):
             m.d.sync += ram.r_addr.eq(next_read)
         return m

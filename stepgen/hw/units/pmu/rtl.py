@@ -59,7 +59,7 @@ class PmuCore(UnitCore):
         queues = {c.name: c for c in params.queues(self.unit, self.design)}
         self.free = None
         if params.shares:
-            m.submodules.free = self.free = Fifo(queues["free"])
+            m.submodules.free = self.free = Fifo(queues["free"], registered=True)
         depth = params.pages * params.page
         m.submodules.ram = self.ram = BlockRam(params.width(self.unit, self.design), depth)
         self.written, *tables = self._tables(m, platform)
@@ -168,6 +168,9 @@ class PmuCore(UnitCore):
         outer, closes = Signal(), Signal()
         fills, full, takes = Signal(), Signal(), Signal()
         open_, crosses, needs, go = Signal(), Signal(), Signal(), Signal()
+        # In each cycle in which there is a page: what no beat goes with is written over, because
+        # nothing reads a place or a link before its chunk is complete.
+        writes = Signal()
         first, current = Signal(params.page_bits), Signal(params.page_bits)
         page, head = Signal(params.page_bits), Signal(params.page_bits)
         is_new, new = Signal(init=1), Signal(params.page_bits)
@@ -187,7 +190,8 @@ class PmuCore(UnitCore):
             go.eq(x.valid & ~full & (made.ready | ~outer & ~closes) & (~needs | is_new | is_free)),
             x.ready.eq(go | takes),
             page.eq(Mux(open_, current, head)),
-            self.ram.w_en.eq(go & ~outer),
+            writes.eq((open_ | is_new | is_free) & ~full),
+            self.ram.w_en.eq(writes),
             self.ram.w_addr.eq(word_address(params, page, offset)),
             self.ram.w_data.eq(self._word()),
             made.valid.eq(go & (outer | closes)),
@@ -211,7 +215,7 @@ class PmuCore(UnitCore):
                 m.d.sync += first.eq(head)
         if self.written is not None:
             m.d.comb += [
-                self.written.en.eq(go & (closes | crosses)),
+                self.written.en.eq(writes),
                 self.written.addr.eq(page),
                 self.written.data.eq(Cat(closes, Mux(closes, offset, head))),
             ]

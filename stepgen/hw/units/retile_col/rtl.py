@@ -81,7 +81,8 @@ class RetileColCore(UnitCore):
             enter.eq(x.valid & (group | begun | free) & (rows.ready | ~told)),
             taken.eq(enter & ~group & ~begun),
             x.ready.eq(enter),
-            ram.w_en.eq(enter & (x.payload.kind == VALUE)),
+            # What no value enters with is written over, or is in a buffer that nothing reads.
+            ram.w_en.eq(begun | free),
             ram.w_addr.eq(address),
             ram.w_data.eq(x.payload.data),
             rows.valid.eq(enter & told),
