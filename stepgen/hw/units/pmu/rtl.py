@@ -169,8 +169,9 @@ class PmuCore(UnitCore):
         fills, full, takes = Signal(), Signal(), Signal()
         open_, crosses, needs, go = Signal(), Signal(), Signal(), Signal()
         # In each cycle in which there is a page: what no beat goes with is written over, because
-        # nothing reads a place or a link before its chunk is complete.
-        writes = Signal()
+        # nothing reads a place or a link before its chunk is complete. Pages that are never freed
+        # are new ones again behind the last chunk, which may still be read: no beat comes then.
+        writes, comes = Signal(), x.valid if self.free is None else Const(1)
         first, current = Signal(params.page_bits), Signal(params.page_bits)
         page, head = Signal(params.page_bits), Signal(params.page_bits)
         is_new, new = Signal(init=1), Signal(params.page_bits)
@@ -190,7 +191,7 @@ class PmuCore(UnitCore):
             go.eq(x.valid & ~full & (made.ready | ~outer & ~closes) & (~needs | is_new | is_free)),
             x.ready.eq(go | takes),
             page.eq(Mux(open_, current, head)),
-            writes.eq((open_ | is_new | is_free) & ~full),
+            writes.eq(comes & (open_ | is_new | is_free) & ~full),
             self.ram.w_en.eq(writes),
             self.ram.w_addr.eq(word_address(params, page, offset)),
             self.ram.w_data.eq(self._word()),
