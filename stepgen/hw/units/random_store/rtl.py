@@ -117,7 +117,8 @@ class RandomStoreCore(UnitCore):
         start, begins = place_of(by, starts.payload), starts.payload[low_bits:]
         kept, parts = Signal(range(places)), Signal(8 * word)
         fill, byte, first = Signal(range(places)), Signal(range(places)), Signal(range(places))
-        at, address = Signal(len(begins)), Signal(len(begins))
+        behind = -(-(by.before + by.tiles * by.tile_bytes) // by.word)  # the last tile
+        at, address = Signal(range(behind)), Signal(range(behind))
         count, number = Signal(range(longest)), Signal(range(longest))
         # where the word lies between boundaries of bursts: the next one begins at a boundary
         word_at, low = Signal(range(longest)), Signal(range(longest))
