@@ -205,15 +205,18 @@ class Scheduler(wiring.Component):
         taken = Mux(side ^ changes, self.write, self.read)
         place = taken[LENGTH_BITS:]
         row = place[self.words + bits :]
+
+        def bank(request):
+            # Tensors lie at steps of powers of two: the row moves their banks apart.
+            place = request[LENGTH_BITS:]
+            return reduce(xor, (place[k:][:bits] for k in range(self.words, len(place), 2)))
+
         with m.If(takes):
             m.d.sync += [
                 side.eq(side ^ changes),
                 following.eq(Next.CHECK),
                 n_write.eq(side ^ changes),
-                # Tensors lie at steps of powers of two: the row moves their banks apart.
-                n_bank.eq(
-                    reduce(xor, (place[k:][:bits] for k in range(self.words, len(place), 2)))
-                ),
+                n_bank.eq(Mux(side ^ changes, bank(self.write), bank(self.read))),
                 n_row.eq(row),
                 n_word.eq(place),
                 n_left.eq(taken),

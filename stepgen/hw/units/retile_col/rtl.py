@@ -115,8 +115,8 @@ class RetileColCore(UnitCore):
             m.d.sync += row.eq(Mux(tile_ends, 0, row + 1))
         with m.If(enter & tile_ends):
             m.d.sync += first.eq(last_tile)
-            with m.If(first):
-                m.d.sync += first_rows.eq(now)
+        with m.If(first):
+            m.d.sync += first_rows.eq(now)
         m.d.sync += self.error.eq(
             enter
             & Mux(
