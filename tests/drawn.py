@@ -25,6 +25,7 @@ from stepgen.ir.wire import VALUE, Beats
 from stepgen.semantics import numbers
 from stepgen.semantics.tokens import encode
 from stepgen.timing.activity import Activity
+from stepgen.timing.design_layout import Run
 from stepgen.timing.model import Prediction, predict
 from stepgen.timing.states import BUSY, FULL, STARVED, STATES
 
@@ -141,7 +142,7 @@ def verify(
     inputs = {name: blank_lanes(b, widths[name]) for name, b in inputs.items()}
     known = decided(design, inputs, expected)
     predicted = predict(design, known, stalls=stalls)
-    same_levels(predicted, expected, known, stalls)
+    same_levels(predicted, expected, Run(known, stalls))
     explained_states(predicted)
     rng = np.random.default_rng([stalls.seed, predicted.cycles])
     aborts = rng.integers(predicted.cycles, size=rng.integers(2)).tolist()
@@ -158,13 +159,10 @@ def verify(
     return predicted
 
 
-def same_levels(predicted: Prediction, expected: Mapping[str, Beats], *environment) -> None:
-    """Compare kinds and levels of what leaves in the cycle model with the expected beats.
-
-    The `environment` is that of the prediction: inputs, stalls, and what else a layout takes.
-    """
+def same_levels(predicted: Prediction, expected: Mapping[str, Beats], run: Run) -> None:
+    """Compare kinds and levels of what leaves in the cycle model with the expected beats."""
     most = max(map(len, predicted.pushes.values()))
-    sent = Keeping(predicted.design, *environment, most=most).sent(predicted.cycles)
+    sent = Keeping(predicted.design, most=most).of_run(run).sent(predicted.cycles)
     for unit in predicted.design.of_kind(Sink):
         assert np.array_equal(sent[unit.inputs["x"]], wanted(expected[unit.name])), unit.name
 

@@ -20,6 +20,7 @@ from stepgen.ir.arguments import ADDRESS_BITS
 from stepgen.ir.memory_timing import MemoryTiming
 from stepgen.ir.stalls import MEMORY_CHANNELS, Stalls
 from stepgen.ir.wire import VALUE, narrowed, number_bits
+from stepgen.timing.design_layout import Run
 from stepgen.timing.model import Prediction, predict
 
 PAGE = 4096
@@ -395,7 +396,7 @@ class OffChip:
         design, early = self.design(), self.early()
         known = decided(design, self.inputs, self.expected)
         predicted = predict(design, known, memory=timing, stalls=stalls, early=early)
-        same_levels(predicted, self.expected, known, stalls, timing, early)
+        same_levels(predicted, self.expected, Run(known, stalls, timing, early))
         cycles = [int(self.draw.rng.integers(predicted.cycles)) for _ in range(aborts)]
         axi = AxiMemory(bytearray(self.before), self.bus.bytes, timing, stalls, self.windows)
         results = simulate(

@@ -22,7 +22,7 @@ from stepgen.ir.stalls import Stalls
 from stepgen.semantics.beats import to_beats
 from stepgen.semantics.inputs import to_tokens
 from stepgen.timing import kernel as k
-from stepgen.timing.design_layout import DesignLayout
+from stepgen.timing.design_layout import DesignLayout, Run
 from stepgen.timing.drive import drive
 
 STEPS = ("travelled", "travelled", "flatten", "stored", "requantize", "promote")
@@ -72,7 +72,7 @@ def run(program, seed: int) -> tuple[DesignLayout, np.ndarray]:
     }
     rng = np.random.default_rng(seed)
     shares = {name: float(rng.choice([0, 0.3, 0.8])) for name in (*beats, *graph.outputs)}
-    layout = DesignLayout(design, beats, Stalls(seed, shares))
+    layout = DesignLayout(design).of_run(Run(beats, Stalls(seed, shares)))
     return layout, drive(layout, limit=1_000_000).M
 
 

@@ -11,6 +11,7 @@ from .rules import ROOT, UNITS
 CONFORMANCE = "tests/test_conformance.py"
 TESTS = (
     *sorted(str(p.relative_to(ROOT)) for p in (ROOT / "tests/hw").glob("test_*.py")),
+    "tests/timing/test_many_runs.py",
     "tests/timing/test_model.py",
     CONFORMANCE,
 )

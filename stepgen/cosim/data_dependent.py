@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 from ..ir.errors import StepError
 from ..ir.wire import Beats
 from ..semantics import system
-from ..timing.model import order_of_arrival
 
 if TYPE_CHECKING:
     from .experiment import Experiment
@@ -47,7 +46,9 @@ def settled(experiment: Experiment) -> dict[str, Beats]:
         known = {**experiment.beats, **decided}
         if not experiment.arrivals:
             return known
-        found = order_of_arrival(design, known, **experiment.environment)
+        found = experiment.model.order_of_arrival(
+            experiment.run_of(known), limit=experiment.max_cycles
+        )
         if found == choices:
             return known
         choices = found

@@ -33,8 +33,9 @@ from ..semantics import system as systems
 from ..semantics.beats import to_beats
 from ..semantics.executor import Result
 from ..semantics.inputs import given_tokens
+from ..timing.design_layout import Run
 from ..timing.drive import MAX_CYCLES
-from ..timing.model import Fault, Prediction, predict
+from ..timing.model import CycleModel, Fault, Prediction, Totals
 from ..tools.waiting import Progress, quiet
 from .building import FAST_BUILD
 from .case import Case, Refusals, write_cases
@@ -170,17 +171,21 @@ class Experiment:
         StepError
             Where a unit has no cycle model.
         """
-        return predict(self.design, self.known, **self.environment)
+        return self.model.predict(self.run_of(self.known), limit=self.max_cycles)
 
-    @property
-    def environment(self) -> dict[str, Any]:
-        """All that cycles depend on beside the design and its inputs."""
-        return {
-            "memory": self.sdram or self.memory,
-            "stalls": self.stalls,
-            "early": self.early,
-            "limit": self.max_cycles,
-        }
+    @cached_property
+    def totals(self) -> Totals:
+        """What the cycle model's run comes to, without the cycle of each beat."""
+        return self.model.totals(self.run_of(self.known), limit=self.max_cycles)
+
+    @cached_property
+    def model(self) -> CycleModel:
+        """The cycle model of the design, which other runs of it may share."""
+        return CycleModel(self.design)
+
+    def run_of(self, known: Mapping[str, Beats]) -> Run:
+        """The run of the cycle model with these inputs; see `known`."""
+        return Run(known, self.stalls, self.sdram or self.memory, self.early)
 
     @cached_property
     def fault(self) -> Fault:
@@ -238,7 +243,11 @@ class Experiment:
     @property
     def traffic(self) -> tuple[int, int]:
         """Bytes that the prediction reads from and writes to the memory, in bus words."""
-        moved, read, written = self.prediction.moved, 0, 0
+        return self.traffic_of(self.prediction)
+
+    def traffic_of(self, run: Totals) -> tuple[int, int]:
+        """Bytes that a run of the cycle model reads and writes."""
+        moved, read, written = run.moved, 0, 0
         for bus, params in self.design.rows_of(Axi):
             read = moved(bus.outputs["r"]) if params.reads else 0
             written = moved(bus.inputs["w"]) if params.writes else 0

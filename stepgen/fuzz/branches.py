@@ -149,7 +149,7 @@ def taken(case: Case, cycles: int) -> set[str]:
         If the interpreter comes to another number of cycles.
     """
     experiment = case.experiment()
-    layout = DesignLayout(experiment.design, experiment.known, case.stalls, case.memory, case.early)
+    layout = DesignLayout(experiment.design).of_run(experiment.run_of(experiment.known))
     with _traced() as arcs:
         last = _run(layout)
     if last != cycles:

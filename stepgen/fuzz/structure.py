@@ -75,14 +75,7 @@ def meaningful(words: Cycles) -> Cycles:
 def sent(experiment: Experiment) -> dict[str, Cycles]:
     """The beats of an experiment's run in the cycle model, by channel; see `Keeping.sent`."""
     most = max((len(cycles) for cycles in experiment.prediction.pushes.values()), default=1)
-    layout = Keeping(
-        experiment.design,
-        experiment.known,
-        experiment.stalls,
-        experiment.memory,
-        experiment.early,
-        most=most,
-    )
+    layout = Keeping(experiment.design, most=most).of_run(experiment.run_of(experiment.known))
     return layout.sent(experiment.max_cycles)
 
 

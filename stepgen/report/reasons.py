@@ -98,7 +98,8 @@ def reasons(
     dict
         ``bounds`` (what, cycles), ``lead`` and ``sentences``, and ``phases``.
     """
-    path = critical_path(experiment.design, experiment.known, **experiment.environment)
+    run = experiment.run_of(experiment.known)
+    path = critical_path(experiment.design, run, limit=experiment.max_cycles)
     teller = _Teller(prediction, alike)
     phases = [teller.phase(spans) for spans in _phases(path, teller.key, prediction.cycles)]
     least = bounds(experiment, prediction)

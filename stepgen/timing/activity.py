@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -66,8 +66,7 @@ class Trace:
     def of(cls, layout: Layout, M: Cycles, entries: Cycles, cycles: int) -> Trace:
         """From `M` after a run, and the trace entries collected during the run."""
         names = tuple((actor.unit, actor.name) for actor in layout.actors)
-        counts = np.array([spent(M, actor.address, cycles) for actor in layout.actors])
-        return cls(names, counts.reshape(len(names), len(STATES)), entries)
+        return cls(names, spent(M, [actor.address for actor in layout.actors], cycles), entries)
 
     def activities(self) -> Iterator[Activity]:
         """All actors, in the order in which they were laid out."""
@@ -81,16 +80,12 @@ class Trace:
             yield Activity(unit, name, busy, starved, full, changes[order], states[order])
 
 
-def spent(M: Cycles, actor: int, cycles: int) -> Cycles:
-    """Cycles that an actor spent in each state until the end of a run."""
-    counts: Cycles = M[actor + k.BUSY : actor + k.BUSY + len(STATES)].copy()
-    counts[M[actor + k.STATE]] += max(0, cycles - int(M[actor + k.LAST]))
+def spent(M: Cycles, actors: Sequence[int], cycles: int) -> Cycles:
+    """Cycles that actors spent in each state until the end of a run, of shape [actors, states]."""
+    a = np.array(actors, np.int64)
+    counts: Cycles = M[a[:, None] + k.BUSY + np.arange(len(STATES))]
+    counts[np.arange(len(a)), M[a + k.STATE]] += np.maximum(0, cycles - M[a + k.LAST])
     return counts
-
-
-def count(entries: Cycles, key: int) -> int:
-    """Number of log entries of a key."""
-    return int(np.count_nonzero((entries & KEY) == key))
 
 
 def split(entries: Cycles, count: int) -> list[Cycles]:

@@ -9,18 +9,14 @@ beats, as they come, limits nothing: it is left at once for who pushed them.
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 
 from ..hw.design.table import Design
-from ..ir.memory_timing import MemoryTiming
-from ..ir.sdram_timing import SdramTiming
-from ..ir.stalls import Stalls
-from ..ir.wire import Beats
 from . import kernel as k
 from .activity import Trace, split
-from .design_layout import DesignLayout
+from .design_layout import DesignLayout, Run
 from .drive import MAX_CYCLES, Driven, drive
 
 MOST_STEPS = 300_000
@@ -45,21 +41,16 @@ class Span:
     does: str
 
 
-def critical_path(
-    design: Design,
-    inputs: Mapping[str, Beats],
-    *,
-    memory: MemoryTiming | SdramTiming | None = None,
-    stalls: Stalls | None = None,
-    early: Collection[str] = (),
-    limit: int = MAX_CYCLES,
-) -> list[Span]:
+def critical_path(design: Design, run: Run, *, limit: int = MAX_CYCLES) -> list[Span]:
     """The critical path of a run that ends.
 
     Parameters
     ----------
-    design, inputs, memory, stalls, early, limit
-        As for `stepgen.timing.model.predict`.
+    design : Design
+    run : Run
+        What differs between runs of the design.
+    limit : int
+        Most cycles of the run.
 
     Returns
     -------
@@ -67,9 +58,7 @@ def critical_path(
         In order of time, from cycle 0 to the end, without gaps. Each span ends when the actor of
         the next one gets what it had waited for.
     """
-    layout = DesignLayout(
-        design, inputs, stalls or Stalls(), memory or MemoryTiming(), early, inside=True
-    )
+    layout = DesignLayout(design, logged="all").of_run(run)
     return _Walk(layout, drive(layout, limit=limit)).spans()
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Literal, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -29,32 +30,44 @@ class FaultMessage:
     say: Callable[[int], str]
 
 
-@dataclass
-class DesignLayout(Layout):
-    """A design as actors and channels in the state array; its units' models add them.
+@dataclass(frozen=True)
+class Run:
+    """What may differ between the runs of a design.
 
     Parameters
     ----------
-    design : Design
-        The table to lay out.
     inputs : mapping of str to Beats
-        Input streams by source.
+        Input streams by source; what units make of data by unit.
     stalls : Stalls
         Stalls of ports and memory.
     memory : MemoryTiming or SdramTiming
         Timing of the off-chip memory.
     early : collection of str
         Sources whose first beat is offered before the start.
-    inside : bool
-        Whether beats of FIFOs inside units are logged, too.
     """
 
-    design: Design
     inputs: Mapping[str, Beats]
     stalls: Stalls = field(default_factory=Stalls)
     memory: MemoryTiming | SdramTiming = field(default_factory=MemoryTiming)
     early: Collection[str] = ()
-    inside: bool = False
+
+
+@dataclass
+class DesignLayout(Layout):
+    """A design as actors and channels in the state array; its units' models add them.
+
+    Units that are the same in all runs are laid out once, the others by `of_run`.
+
+    Parameters
+    ----------
+    design : Design
+        The table to lay out.
+    logged : "nothing", "channels" or "all"
+        Of which FIFOs the beats are logged: of none, of channels, or also of those inside units.
+    """
+
+    design: Design
+    logged: Literal["nothing", "channels", "all"] = "channels"
     notes: list[tuple[str, int]] = field(default_factory=list)
     faults: dict[int, FaultMessage] = field(default_factory=dict)
     """Messages of actors that may see input that their program excludes."""
@@ -64,25 +77,69 @@ class DesignLayout(Layout):
 
     def __post_init__(self) -> None:
         super().__init__(f"design {self.design.name}")
+        self._run: Run | None = None
         self._channels: dict[str, int] = {}
+        self._places: dict[int, int] = {}  # by actor the number of its unit
+        self._now = ""  # the unit that is being laid out
         rewritten = self._rewritten()
         for index, c in enumerate(self.design.channels):
-            levels = rewritten.get(c.name, 0)
+            number, levels = -1 if self.logged == "nothing" else index, rewritten.get(c.name, 0)
             self._channels[c.name] = self.new_channel(
-                c.name, c.depth, c.latency, index, restop=levels
+                c.name, c.depth, c.latency, number, restop=levels
             )
+        self._lay_out(per_run=False)
+
+    def of_run(self, run: Run) -> Self:
+        """The layout of a run; this one stays as it is, for others.
+
+        Raises
+        ------
+        StepError
+            If an input is missing.
+        """
+        made = self.copied()
+        made.notes, made.faults = [*self.notes], {**self.faults}
+        made._places = {**self._places}
+        made._run = run
+        made._lay_out(per_run=True)
+        # The order in which actors are reported, and stepped within a cycle.
+        made.actors.sort(key=lambda actor: made._places[actor.address])
+        return made
+
+    @property
+    def run(self) -> Run:
+        """The run, for models of units that say `UnitParams.per_run`.
+
+        Raises
+        ------
+        StepError
+            For other units, which are laid out before.
+        """
+        if self._run is None:
+            raise StepError(
+                f"design {self.design.name}: the cycle model of {self._now} reads layout.run, so "
+                f"its parameters must say per_run = True"
+            )
+        return self._run
+
+    def _lay_out(self, *, per_run: bool) -> None:
+        """Add the units that differ from run to run, or the others."""
         design = self.design
-        for unit in design.units:
-            self.design = design.seen_by(unit)
+        for number, unit in enumerate(design.units):
+            if unit.params.per_run != per_run:
+                continue
+            self.design, self._now = design.seen_by(unit), f"{unit.kind} {unit.name}"
             model = unit.params.cycle_model()
             if model is None:
                 raise StepError(
-                    f"the cycles of design {self.design.name} can't be predicted: {unit.kind} "
-                    f"{unit.name} has no cycle model"
+                    f"the cycles of design {self.design.name} can't be predicted: {self._now} "
+                    f"has no cycle model"
                 )
             before = len(self.actors)
             model(unit, unit.params, self)
-            self._check_model(unit, self.actors[before:])
+            added = self.actors[before:]
+            self._places |= {actor.address: number for actor in added}
+            self._check_model(unit, added)
         self.design = design
 
     def _rewritten(self) -> dict[str, int]:
@@ -127,6 +184,11 @@ class DesignLayout(Layout):
         """Address of a channel of the design."""
         return self._channels[name]
 
+    def entered(self, M: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+        """By channel, in the order of the design, the beats that have entered its FIFO."""
+        pushed: npt.NDArray[np.int64] = M[np.array([*self._channels.values()], int) + k.PUSHED]
+        return pushed
+
     def reports(
         self, actor: int, unit: Unit, say: Callable[[int], str] | None = None, *, cause: int = 0
     ) -> None:
@@ -150,7 +212,8 @@ class DesignLayout(Layout):
 
     def internal(self, name: str, depth: int, latency: int = 1) -> int:
         """A new FIFO inside a unit, with the same rules."""
-        return self.new_channel(name, depth, latency, self.note(name, 0) if self.inside else -1)
+        number = self.note(name, 0) if self.logged == "all" else -1
+        return self.new_channel(name, depth, latency, number)
 
     def stimulus(self, unit: Unit) -> npt.NDArray[np.int64]:
         """The input beats of a source up to the first ``DONE``, as words of the kernel.
@@ -159,9 +222,9 @@ class DesignLayout(Layout):
         several addresses, are stored as the address of a word for each; one flag or address is
         stored as it is.
         """
-        if unit.name not in self.inputs:
+        if unit.name not in self.run.inputs:
             raise StepError(f"input {unit.name} of design {self.design.name} was given no stream")
-        beats = self.inputs[unit.name]
+        beats = self.run.inputs[unit.name]
         ends = np.flatnonzero(beats.kind == DONE)
         taken = int(ends[0]) + 1 if ends.size else len(beats)
         words = structure(beats)
@@ -186,7 +249,7 @@ class DesignLayout(Layout):
         StepError
             If they are not among the inputs, by the name of the unit.
         """
-        if unit.name not in self.inputs:
+        if unit.name not in self.run.inputs:
             raise StepError(
                 f"the cycles of design {self.design.name} follow from what {unit.name} makes of "
                 f"data: it must be given beside the inputs"

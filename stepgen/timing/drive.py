@@ -114,7 +114,11 @@ def drive(layout: Layout, *, limit: int = MAX_CYCLES, arena: int = 0) -> Driven:
             break
     stuck = why == k.QUIET
     cycles = t if stuck else t - k.CONTROL_CYCLES + 1 + layout.control
-    return Driven(M, cycles, stuck, np.concatenate(logs), np.concatenate(traces))
+    return Driven(M, cycles, stuck, _joined(logs), _joined(traces))
+
+
+def _joined(parts: list[Cycles]) -> Cycles:
+    return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
 
 def _failed(layout: Layout, M: Cycles) -> StepError:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from copy import copy
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Self
 
 import numpy as np
 import numpy.typing as npt
@@ -72,10 +74,30 @@ class Layout:
         self.actors: list[Actor] = []
         self.names: dict[int, str] = {}
         self.horizon = 16
+        self._begun = np.zeros(k.HEADER, np.int64)  # what it begins with, shared with copies
         self._words: dict[int, Sequence[int] | npt.NDArray[np.int64]] = {}
-        self._records: dict[int, list[int]] = {}
+        self._ends: dict[int, int] = {}  # by a word of a channel, its producer or consumer
         self._size = k.HEADER
         self._finishers = 0
+
+    def copied(self) -> Self:
+        """A layout that begins as this one; what is added to either is not in the other."""
+        self._begun, self._words, self._ends = self._state(self._size), {}, {}
+        made = copy(self)
+        made._words, made._ends = {}, {}
+        made.steps, made.actors = [*self.steps], [*self.actors]
+        made.names = {**self.names}
+        return made
+
+    def _state(self, size: int) -> npt.NDArray[np.int64]:
+        """An array of this size with the words that are laid out so far."""
+        M = np.zeros(size, np.int64)
+        M[: len(self._begun)] = self._begun
+        for address, words in self._words.items():
+            M[address : address + len(words)] = words
+        for address, actor in self._ends.items():
+            M[address] = actor
+        return M
 
     def reserve(self, words: Sequence[int] | npt.NDArray[np.int64]) -> int:
         """Place `words` in the array and return their address."""
@@ -106,7 +128,6 @@ class Layout:
         self._size += k.SLOT * slots
         words = [depth, latency, 0, 0, ring, slots - 1, 0, 0, index, 0, restop, *more]
         address = self.reserve(words)
-        self._records[address] = words
         self.names[address] = name
         return address
 
@@ -156,12 +177,11 @@ class Layout:
         head = [0] * k.OWN
         head[k.STEP_INDEX] = self.steps.index(step)
         head[k.STATE] = k.EMPTY_INPUT
-        head[k.ACTOR_ID] = len(self.actors)
         address = self.reserve([*head, *own])
         for c in reads:
-            self._records[c][k.CONSUMER] = address
+            self._ends[c + k.CONSUMER] = address
         for c in writes:
-            self._records[c][k.PRODUCER] = address
+            self._ends[c + k.PRODUCER] = address
         self.actors.append(Actor(address, unit, name, tuple(reads), tuple(writes)))
         self._finishers += finishes
         return address
@@ -185,14 +205,13 @@ class Layout:
             LOG_WORDS + len(self.actors),
         ]
         wheel, log, trace, end = (self._size + sum(sizes[:n]) for n in range(4))
-        M = np.zeros(end, dtype=np.int64)
-        for address, words in self._words.items():
-            M[address : address + len(words)] = words
+        M = self._state(end)
         M[k.LOG], M[k.LOG_END] = log, trace
         M[k.TRACE], M[k.TRACE_END] = trace, end
         M[k.ACTORS], M[k.RUNNING] = len(self.actors), self._finishers
         M[k.WHEEL], M[k.WHEEL_MASK] = wheel, wheel_size - 1
-        for actor in self.actors:
+        for number, actor in enumerate(self.actors):
+            M[actor.address + k.ACTOR_ID] = number
             M[actor.address + k.NEXT] = M[wheel]
             M[wheel] = actor.address
         M[k.SCHEDULED] = len(self.actors)

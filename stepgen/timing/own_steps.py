@@ -15,6 +15,11 @@ if TYPE_CHECKING:
     from .model import Prediction
 
 
+def of(layout: Layout) -> list[k.Step]:
+    """The step functions in a layout that are users'."""
+    return [step for step in layout.steps if not step.__module__.startswith("stepgen.")]
+
+
 def check(layout: Layout, M: Cycles, prediction: Prediction) -> None:
     """Check the beats that users' actors have moved in a run.
 
@@ -31,9 +36,9 @@ def check(layout: Layout, M: Cycles, prediction: Prediction) -> None:
     StepError
         If one has taken a beat that was not there, or sent one where there was no room.
     """
-    for actor in layout.actors:
-        step = layout.steps[M[actor.address + k.STEP_INDEX]]
-        if not step.__module__.startswith("stepgen."):
+    own = of(layout)
+    for actor in layout.actors if own else ():
+        if layout.steps[M[actor.address + k.STEP_INDEX]] in own:
             for c in actor.reads:
                 _check_taken(layout, actor, c, M[c + k.LATENCY], prediction)
             for c in actor.writes:

@@ -16,7 +16,7 @@ from stepgen.hw.units import load_all
 from stepgen.ir.memory_timing import MemoryTiming
 from stepgen.ir.wire import BARE, DONE, Beats
 from stepgen.timing import kernel as k
-from stepgen.timing.design_layout import DesignLayout
+from stepgen.timing.design_layout import DesignLayout, Run
 from stepgen.timing.stepping import advance
 
 SEEDS, MOST_SEEDS, ENOUGH = 2, 8, 10
@@ -101,6 +101,7 @@ class Bench:
 
     def __init__(self, case: Case) -> None:
         self.case = case
+        self.layout = DesignLayout(case.design)
         self.known: dict[tuple[str, int, bool], dict[str, int]] = {}
 
     def out(self, name: str, count: int, *, ends: bool = False) -> dict[str, int]:
@@ -143,7 +144,7 @@ class Bench:
         for unit in self.case.design.units:
             if unit.params.decides:
                 ports[unit.name] = to_beats([np.ones(1, np.bool_)] * len(given["x"]), 0, bool)
-        layout = DesignLayout(self.case.design, ports, memory=MemoryTiming(read_latency=3))
+        layout = self.layout.of_run(Run(ports, memory=MemoryTiming(read_latency=3)))
         M = layout.build()
         why = k.PAUSED
         while why == k.PAUSED:

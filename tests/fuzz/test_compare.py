@@ -27,8 +27,9 @@ from stepgen.hw.units.loader.params import Loader
 from stepgen.ir.stalls import Stalls
 from stepgen.program.inputs import complete
 from stepgen.timing.deadlock import Deadlock
+from stepgen.timing.design_layout import Run
 from stepgen.timing.kernel import STOP_SHIFT
-from stepgen.timing.model import Prediction
+from stepgen.timing.model import CycleModel, Prediction
 
 
 @pytest.mark.parametrize("number", some_slow(range(40), 8))
@@ -88,13 +89,13 @@ def test_faces_agree_in_several_runs_on_one_build(
 
 
 def test_the_run_that_differs_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    right = experiment.predict
+    right = CycleModel.predict
 
-    def late(*args: Any, **more: Any) -> Prediction:
-        told = right(*args, **more)
-        return dataclasses.replace(told, cycles=told.cycles + 1) if more["early"] else told
+    def late(model: CycleModel, run: Run, **more: Any) -> Prediction:
+        told = right(model, run, **more)
+        return dataclasses.replace(told, cycles=told.cycles + 1) if run.early else told
 
-    monkeypatch.setattr(experiment, "predict", late)
+    monkeypatch.setattr(CycleModel, "predict", late)
     drawn = [dataclasses.replace(small(), early=names) for names in ((), ("x",), ())]
     assert [v.status for v in compare_all(drawn)] == ["agrees", "failed", "agrees"]
 
@@ -120,7 +121,7 @@ def test_a_model_that_stops_where_the_reference_ends_is_found(
     def stops(*args: Any, **more: Any) -> None:
         raise Deadlock("design small deadlocks", 1, [])
 
-    monkeypatch.setattr(experiment, "predict", stops)
+    monkeypatch.setattr(CycleModel, "predict", stops)
     verdict = compare(small())
     assert verdict.status == "failed"
     assert "deadlock at any depth, where the reference ends" in verdict.says
@@ -183,14 +184,14 @@ def test_a_wrong_value_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_wrong_cycle_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    right = experiment.predict
+    right = CycleModel.predict
 
     def late(*args, **more):
         prediction = right(*args, **more)
         prediction.pushes["promote_0"] = prediction.pushes["promote_0"] + 1
         return prediction
 
-    monkeypatch.setattr(experiment, "predict", late)
+    monkeypatch.setattr(CycleModel, "predict", late)
     verdict = compare(small())
     assert verdict.status == "failed"
     assert "promote_0" in verdict.says

@@ -20,7 +20,7 @@ from stepgen.timing.states import BUSY, STATES
 
 
 def path_of(experiment: Experiment):
-    return critical_path(experiment.design, experiment.known, **experiment.environment)
+    return critical_path(experiment.design, experiment.run_of(experiment.known))
 
 
 def spent(path, unit: str) -> int:

@@ -112,6 +112,14 @@ class UnitParams(ABC):
         return ""
 
     @property
+    def per_run(self) -> bool:
+        """Whether its cycle model depends on inputs, stalls or memory, which runs differ in.
+
+        Then the cycle model is laid out for each run, and may read ``layout.run``.
+        """
+        return bool(self.decides)
+
+    @property
     def by_arrival(self) -> bool:
         """Whether time decides in which order it takes its inputs.
 

@@ -187,7 +187,7 @@ def _head(M: Cycles, channel: int) -> int | None:
 
 
 def _counts(M: Cycles, a: int, cycles: int) -> dict[str, int]:
-    states = dict(zip(STATES, map(int, spent(M, a, cycles)), strict=True))
+    states = dict(zip(STATES, map(int, spent(M, [a], cycles)[0]), strict=True))
     own = {name: int(M[a + at]) for name, at in COMMON._asdict().items() if name != "busy_until"}
     return {**states, **own}
 

@@ -130,7 +130,7 @@ def answer(M: Memory, a: int, t: int) -> int:
 
 def build(unit: Unit, params: Axi, layout: DesignLayout) -> None:
     """One actor per channel of the bus, or an SDRAM; the arbiter guarantees space for ``b``."""
-    timing = layout.memory
+    timing = layout.run.memory
     if isinstance(timing, SdramTiming):
         channels = {port: layout.channel(name) for port, name in unit.inputs.items()}
         channels |= {port: layout.channel(name) for port, name in unit.outputs.items()}
@@ -147,7 +147,7 @@ def build_reads(unit: Unit, timing: MemoryTiming, layout: DesignLayout) -> None:
     """The actors at ``ar`` and ``r``."""
     ar, r = layout.channel(unit.inputs["ar"]), layout.channel(unit.outputs["r"])
     bursts = layout.internal(f"{unit.name}.reads", timing.read_outstanding, timing.read_latency)
-    key, threshold = layout.stalls.of("mem.ar")
+    key, threshold = layout.run.stalls.of("mem.ar")
     layout.actor(
         unit.name,
         "accept read",
@@ -156,7 +156,7 @@ def build_reads(unit: Unit, timing: MemoryTiming, layout: DesignLayout) -> None:
         reads=[ar],
         writes=[bursts],
     )
-    key, threshold = layout.stalls.of("mem.r")
+    key, threshold = layout.run.stalls.of("mem.r")
     own = packed(
         READ,
         bursts=bursts,
@@ -179,14 +179,14 @@ def build_writes(unit: Unit, timing: MemoryTiming, layout: DesignLayout) -> None
     under_way = layout.internal(f"{unit.name}.writes", depth)
     turns = layout.internal(f"{unit.name}.turns", depth)
     written = layout.internal(f"{unit.name}.written", depth, timing.write_latency)
-    key, threshold = layout.stalls.of("mem.aw")
+    key, threshold = layout.run.stalls.of("mem.aw")
     own = packed(
         ACCEPT_WRITE, aw=aw, under_way=under_way, turns=turns, key=key, threshold=threshold
     )
     layout.actor(
         unit.name, "accept write", accept_write, own, reads=[aw], writes=[turns, under_way]
     )
-    key, threshold = layout.stalls.of("mem.w")
+    key, threshold = layout.run.stalls.of("mem.w")
     own = packed(
         WRITE,
         w=w,
@@ -198,6 +198,6 @@ def build_writes(unit: Unit, timing: MemoryTiming, layout: DesignLayout) -> None
         next_time=0,
     )
     layout.actor(unit.name, "write", write, own, reads=[w, turns], writes=[written])
-    key, threshold = layout.stalls.of("mem.b")
+    key, threshold = layout.run.stalls.of("mem.b")
     own = packed(ANSWER, written=written, under_way=under_way, b=b, key=key, threshold=threshold)
     layout.actor(unit.name, "answer", answer, own, reads=[written, under_way], writes=[b])

@@ -31,6 +31,7 @@ class Axi(UnitParams):
     writes: bool
 
     kind: ClassVar = "axi"
+    per_run: ClassVar = True
 
     @property
     def inputs(self) -> tuple[str, ...]:

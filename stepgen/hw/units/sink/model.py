@@ -39,8 +39,8 @@ def take(M: Memory, a: int, t: int) -> int:
 def build(unit: Unit, params: Sink, layout: DesignLayout) -> None:
     """A sink accepts a beat in every cycle without a stall; the run lasts until its ``DONE``."""
     x = layout.channel(unit.inputs["x"])
-    key, threshold = layout.stalls.of(unit.name)
-    late = layout.stalls.late.get(unit.name, 0)
+    key, threshold = layout.run.stalls.of(unit.name)
+    late = layout.run.stalls.late.get(unit.name, 0)
     layout.actor(
         unit.name,
         "take",

@@ -15,3 +15,4 @@ class Sink(UnitParams):
     kind: ClassVar = "sink"
     inputs: ClassVar = ("x",)
     outputs: ClassVar = ()
+    per_run: ClassVar = True

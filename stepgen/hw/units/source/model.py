@@ -47,8 +47,8 @@ def build(unit: Unit, params: Source, layout: DesignLayout) -> None:
     """
     y = layout.channel(unit.outputs["y"])
     beats = layout.stimulus(unit)
-    key, threshold = layout.stalls.of(unit.name)
-    offered = int(unit.name in layout.early)
+    key, threshold = layout.run.stalls.of(unit.name)
+    offered = int(unit.name in layout.run.early)
     own = packed(
         P,
         y=y,
@@ -57,6 +57,6 @@ def build(unit: Unit, params: Source, layout: DesignLayout) -> None:
         offered=offered,
         key=key,
         threshold=threshold,
-        late=layout.stalls.late.get(unit.name, 0),
+        late=layout.run.stalls.late.get(unit.name, 0),
     )
     layout.actor(unit.name, "offer", offer, own, reads=[], writes=[y])

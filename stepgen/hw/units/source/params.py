@@ -15,3 +15,4 @@ class Source(UnitParams):
     kind: ClassVar = "source"
     inputs: ClassVar = ()
     outputs: ClassVar = ("y",)
+    per_run: ClassVar = True
