@@ -269,6 +269,10 @@ class Timing(Limit):
 
     def experiment(self, program: Program, circuit: Circuit, *, seed: int) -> Experiment:
         """The program on the circuit, with this memory timing and these stalls."""
+        return circuit.experiment(program, **self.environment(program, seed=seed))
+
+    def environment(self, program: Program, *, seed: int) -> dict[str, Any]:
+        """Arguments of `Experiment`: memory, stalls, early streams and the limit of cycles."""
         from ..ir.memory_timing import MemoryTiming
         from ..ir.stalls import Stalls
 
@@ -288,13 +292,12 @@ class Timing(Limit):
                     f"--early {name}: {program.graph.name} has no such input, "
                     f"only {', '.join(sources) or 'none'}"
                 )
-        return circuit.experiment(
-            program,
-            memory=memory,
-            stalls=stalls,
-            early=tuple(self.early),
-            max_cycles=self.cycles,
-        )
+        return {
+            "memory": memory,
+            "stalls": stalls,
+            "early": tuple(self.early),
+            "max_cycles": self.cycles,
+        }
 
     def _shares(self, program: Program) -> dict[str, float]:
         from ..ir.stalls import MEMORY_CHANNELS

@@ -6,14 +6,13 @@ import dataclasses
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from ..cosim.experiment import Experiment
 from ..hw.design.table import Design
 from ..ir.errors import StepError
 from ..ir.graph import Graph
@@ -23,7 +22,7 @@ from ..ir.wire import Beats
 from ..program.program import Program
 from ..semantics.arrays import read as read_arrays
 from ..timing.deadlock import Deadlock
-from ..timing.model import Fault
+from ..timing.model import CycleModel, Fault
 from ..tools import waiting
 from ..tools.workers import ALONE, Workers
 from .call import called, notebook
@@ -38,6 +37,17 @@ TRACES = ("routing", "lengths")
 
 NUMBERS = tuple(f.name for f in dataclasses.fields(Timing) if type(f.default) is int)
 """Whole numbers of the memory."""
+
+MOST_AT_A_TIME = 16
+"""Runs that a worker gets at a time, of many."""
+SHARES = 64
+"""Shares of the runs that workers get, so that all of them work until the end."""
+
+MOST_MODELS = 16
+"""Circuits with different depths whose cycle models are kept."""
+
+Depths = tuple[tuple[str, int], ...]
+"""Names of FIFOs, and their depths."""
 
 QUARTILES = {"least": 0, "lower": 25, "median": 50, "upper": 75, "most": 100}
 """Percentiles that are shown."""
@@ -213,15 +223,21 @@ def timed(
     token = next(_TOKENS)
     if workers == ALONE:
         _BASES[token] = base
-    items = [_Item(token, source, circuit, timing, run, n) for n, run in enumerate(runs)]
+    # A worker that gets several runs at a time gets the program less often.
+    several = 1 if workers == ALONE else max(1, min(MOST_AT_A_TIME, count // SHARES))
+    items = [
+        _Item(token, source, circuit, timing, first, runs[first : first + several])
+        for first in range(0, count, several)
+    ]
     totals, stopped = np.zeros((3, count), np.int64), dict[int, str]()
     try:
-        for done, (run, found) in enumerate(workers.run(_outcome, items)):
-            progress("predicting", done / count)
-            if isinstance(found, str):
-                stopped[run] = found
-            else:
-                totals[:, run] = found
+        for done, (number, outcomes) in enumerate(workers.run(_outcomes, items)):
+            progress("predicting", done / len(items))
+            for run, found in enumerate(outcomes, items[number].first):
+                if isinstance(found, str):
+                    stopped[run] = found
+                else:
+                    totals[:, run] = found
     finally:
         _BASES.pop(token, None)
     cycles, read_bytes, written = totals
@@ -231,14 +247,14 @@ def timed(
 
 @dataclass(frozen=True)
 class _Item:
-    """A run for a worker: `token` says which runs have one circuit."""
+    """Runs for a worker, from number `first` on: `token` says which items have one circuit."""
 
     token: int
     source: Source
     circuit: Circuit
     timing: Timing
-    changes: Mapping[str, Any]
-    number: int
+    first: int
+    runs: Sequence[Mapping[str, Any]]
 
 
 class _Base:
@@ -247,13 +263,18 @@ class _Base:
     def __init__(self, source: Source, circuit: Circuit, timing: Timing) -> None:
         self.source, self.circuit, self.timing = source, circuit, timing
         self.program = source.load(tensors=False)
-        experiment = timing.experiment(self.program, circuit, seed=source.seed)
-        self.design = experiment.design
-        self.tensors = experiment.numbers_decide
+        self.experiment = timing.experiment(self.program, circuit, seed=source.seed)
+        self.design = self.experiment.design
+        self.tensors = self.experiment.numbers_decide
         if self.tensors:
             self.program = source.load()
         self.text = dumps(self.program.graph, lines=False)
         self._known: dict[str, Beats] | None = None  # of runs that change no inputs
+        self._model = lru_cache(MOST_MODELS)(self._with_depths)
+
+    def _with_depths(self, depths: Depths) -> CycleModel:
+        """The cycle model of the circuit with depths of some FIFOs."""
+        return CycleModel(self.design.with_depths(dict(depths)))
 
     def check(self, names: Sequence[str]) -> None:
         """Check that all names are those of something that may differ.
@@ -292,23 +313,26 @@ class _Base:
         source = self._source(changes)
         program = self.program if source is self.source else source.load(tensors=self.tensors)
         timing = self._timing(changes)
-        experiment = timing.experiment(program, self.circuit, seed=source.seed)
         if program is not self.program:
-            self._check_circuit(program, experiment)
+            self._check_circuit(program, timing, source.seed)
         names = {*program.graph.inputs, *program.graph.tensors}
         inputs = {key: value for key, value in changes.items() if key in names}
-        depths = {name: int(depth) for name, depth in _parts(changes, "depth")}
+        model = self._model(tuple((name, int(n)) for name, n in _parts(changes, "depth")))
         experiment = dataclasses.replace(
-            experiment,
+            self.experiment,
+            graph=program.graph,
             inputs={**program.inputs, **inputs},
-            built=self.design.with_depths(depths),
+            built=model.design,
+            **timing.environment(program, seed=source.seed),
         )
+        experiment.model = model
         # What a reference computes of data depends on times only through orders of arrival.
         if program is self.program and not inputs and not experiment.arrivals:
             if self._known is None:
                 self._known = experiment.known
             experiment.known = self._known
-        return (experiment.prediction.cycles, *experiment.traffic)
+        totals = experiment.totals
+        return (totals.cycles, *experiment.traffic_of(totals))
 
     def _source(self, changes: Mapping[str, Any]) -> Any:
         """The source with traces and seed of a run; the same source if a run has neither."""
@@ -326,10 +350,11 @@ class _Base:
         stalls = {name: float(share) for name, share in _parts(changes, "stall")}
         return dataclasses.replace(self.timing, **whole, stall={**self.timing.stall, **stalls})
 
-    def _check_circuit(self, program: Program, experiment: Experiment) -> None:
+    def _check_circuit(self, program: Program, timing: Timing, seed: int) -> None:
         """Check that a program which was loaded anew has the circuit of all runs."""
         if dumps(program.graph, lines=False) == self.text:
             return
+        experiment = timing.experiment(program, self.circuit, seed=seed)
         if experiment.design.hash != self.design.hash:
             raise StepError(
                 f"it needs another circuit than the program without scenarios: "
@@ -352,14 +377,19 @@ _BASES: dict[int, _Base] = {}
 _TOKENS = itertools.count()
 
 
-def _outcome(item: _Item) -> tuple[int, int, int] | str:
-    """What a run gives, or why it stops."""
+def _outcomes(item: _Item) -> list[tuple[int, int, int] | str]:
+    """What each run gives, or why it stops."""
     if item.token not in _BASES:
         _BASES.clear()
         _BASES[item.token] = _Base(item.source, item.circuit, item.timing)
+    base = _BASES[item.token]
+    return [_outcome(base, changes, n) for n, changes in enumerate(item.runs, item.first)]
+
+
+def _outcome(base: _Base, changes: Mapping[str, Any], number: int) -> tuple[int, int, int] | str:
     try:
-        return _BASES[item.token].run(item.changes)
+        return base.run(changes)
     except (Deadlock, Fault) as stop:
         return str(stop)
     except StepError as error:
-        raise StepError(f"run {item.number} of the scenarios: {error}") from None
+        raise StepError(f"run {number} of the scenarios: {error}") from None

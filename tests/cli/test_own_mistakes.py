@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+import numpy as np
 import pytest
 from seeds import others_slow
 
@@ -166,6 +167,14 @@ def test_a_mistake_is_one_sentence(
     told = next(one for c in commands if (one := stepgen(f"{c} {file}:layer")).code)
     assert told.code == 2
     assert re.match(rf"stepgen: .*{said}", told.err.splitlines()[-1])
+
+
+def test_a_step_that_does_not_look_is_found_in_many_runs(stepgen, there: Path) -> None:
+    (there / "relu.py").write_text(FILES["relu.py"].replace(LOOK, ""))
+    np.savez(there / "many.npz", latency=[8, 9])
+    told = stepgen("time relu.py:layer --scenarios many.npz")
+    assert told.code == 2
+    assert re.search("run 0 of the scenarios: .* takes beat 0 of x in cycle 0, when it", told.err)
 
 
 @pytest.mark.parametrize("file", others_slow(FILES, ("leaky.py",)))

@@ -9,6 +9,7 @@ import pytest
 
 import stepgen as sg
 from stepgen.cosim import data_dependent
+from stepgen.timing.deadlock import Deadlock
 
 GATES = np.array([[[1], [0], [1], [1]], [[0], [0], [0], [0]], [[1], [1], [1], [1]]], bool)
 CHANGES = {
@@ -76,6 +77,32 @@ def test_a_run_that_stops_is_named_and_the_others_go_on() -> None:
     assert "1 stop" in repr(made)
 
 
+def test_the_order_of_runs_changes_nothing() -> None:
+    """Some deadlock, some are of the circuit as it is, and of some depths there are several."""
+    graph, rng, count = centered(), np.random.default_rng(0), 12
+    many = {
+        "depth.x_to_map_1": rng.permutation([2, 3, 24, 25] * 3),
+        "latency": rng.integers(4, 60, count),
+        "stall.x": rng.choice([0, 0.3], count),
+        "x": rng.integers(-9, 9, (count, 6, 1, 64)),
+    }
+    found = sg.time_scenarios(graph, scenarios=many)
+    for run in range(count):
+        depth, latency, stall, x = (array[run] for array in many.values())
+        more = {"depth": {"x_to_map_1": int(depth)}, "stall": {"x": float(stall)}}
+        if run in found.stopped:
+            with pytest.raises(Deadlock, match=f"^{re.escape(found.stopped[run])}$"):
+                sg.time(graph, inputs={"x": x}, latency=int(latency), **more)
+        else:
+            alone = sg.time(graph, inputs={"x": x}, latency=int(latency), **more)
+            assert found.cycles[run] == alone.cycles
+    order = rng.permutation(count)
+    again = sg.time_scenarios(graph, scenarios={k: array[order] for k, array in many.items()})
+    assert again.cycles.tolist() == found.cycles[order].tolist()
+    assert [again.stopped.get(n) for n in range(count)] == [found.stopped.get(n) for n in order]
+    assert 0 < len(found.stopped) < count
+
+
 def chosen() -> sg.Graph:
     """Data decide which way a row goes."""
     g = sg.Graph("chosen")
@@ -101,8 +128,9 @@ def test_what_data_decide_is_computed_once(monkeypatch) -> None:
 
 @pytest.mark.slow
 def test_processes_give_what_this_one_gives() -> None:
+    """Each gets several runs at a time."""
     graph = centered()
-    many = {"latency": np.arange(8, 40), "stall.x": np.linspace(0, 0.5, 32)}
+    many = {"latency": np.arange(8, 208), "stall.x": np.linspace(0, 0.5, 200)}
     alone, shared = (sg.time_scenarios(graph, scenarios=many, jobs=n) for n in (1, 2))
     assert alone.cycles.tolist() == shared.cycles.tolist()
 
