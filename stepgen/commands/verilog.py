@@ -9,7 +9,7 @@ from pathlib import Path
 
 from ..cosim.experiment import Experiment
 from ..emit.design_writer import write
-from ..emit.wraps import Package, Wrap
+from ..emit.wraps import Family, Package, Wrap
 from ..hw.design.table import Design
 from ..hw.picture import design_svg
 from ..ir.show import html_table
@@ -68,6 +68,7 @@ def verilog(
     wrap: Sequence[Wrap] = (),
     host: bool = False,
     package: Sequence[Package] = (),
+    family: Sequence[Family] = (),
 ) -> VerilogResult:
     """Write Verilog and a C header of its registers, as ``stepgen verilog`` does.
 
@@ -86,6 +87,8 @@ def verilog(
         Whether to write a host library in C.
     package : sequence of str
         Tools of others for which the folder is described.
+    family : sequence of str
+        FPGAs for which Verilog with their hard blocks, and models of these, are written.
     lanes, bus_bits, depth, ...
         See `stepgen.commands.options.Circuit`.
     latency, interval, stall, ...
@@ -112,6 +115,7 @@ def verilog(
             wraps=wrap,
             host=host,
             packages=package,
+            families=family,
         )
 
 
@@ -126,6 +130,7 @@ def generated(
     wraps: Sequence[str] = (),
     host: bool = False,
     packages: Sequence[str] = (),
+    families: Sequence[str] = (),
     earlier: Iterable[Path] = (),
     change: bool = True,
 ) -> VerilogResult:
@@ -141,7 +146,7 @@ def generated(
         Called with the current step.
     golden : Path, optional
         A file that computes in plain numpy what the program does, for the bench.
-    bench, wraps, host, packages
+    bench, wraps, host, packages, families
         As for `verilog`.
     earlier, change
         As for `stepgen.emit.design_writer.write`.
@@ -165,6 +170,7 @@ def generated(
             wraps=wraps,
             host=host,
             packages=packages,
+            families=families,
             bench=bench_files,
             earlier=earlier,
             change=change,

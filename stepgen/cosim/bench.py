@@ -30,6 +30,7 @@ from ..drivers.stalls import Stalls
 from ..drivers.streams import Sink, Source
 from ..emit.interface import Interface, StreamPort
 from ..hw.design.registers import CONTROL, RUNNING, SOFT_RESET, START, STATUS, STOPPING
+from ..hw.design.stages import RESET_LAG
 from .buses import JudgeMemory, JudgeRegisters
 from .case import Case, load_case, settings, write_hex
 from .scoreboard import Outcome, read_outcome, register_addresses
@@ -204,7 +205,8 @@ class Bench:
         await self._load()
         await FallingEdge(dut.clk)
         dut.rst.value = 0
-        await FallingEdge(dut.clk)
+        for _ in range(1 + RESET_LAG):  # parts of a circuit may leave their resets later
+            await FallingEdge(dut.clk)
         return registers
 
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from ..emit.elaborate import verilog
+from ..emit.families import models
 from ..emit.interface import interface
 from ..emit.kernels import kernel_files
 from ..hw.design.table import Design
+from ..hw.primitives.device import GENERIC
 from ..hw.units.split_lanes.params import SplitLanes
 from ..tools.waiting import Progress, quiet
 from . import icarus
@@ -22,6 +24,7 @@ def built(
     simulator: Simulator = "verilator",
     junk: bool = False,
     trace: bool = False,
+    family: str = GENERIC.family,
     opt: str = FAST_BUILD,
     progress: Progress = quiet,
 ) -> Simulation | FourState:
@@ -35,6 +38,9 @@ def built(
         Whether empty FIFOs can show junk.
     trace : bool
         Whether the simulation can write waveforms.
+    family : str
+        Whose Verilog is simulated; with models of its blocks where it is one of
+        `stepgen.emit.wraps.FAMILIES`.
     opt : str
         One of those of `stepgen.cosim.verilator.build`.
     progress : Progress
@@ -46,9 +52,11 @@ def built(
     """
     progress("writing Verilog", 0.0)
     outside = interface(design)
-    text = verilog(design, probes=True, initial=False)
+    text = verilog(design, probes=True, initial=False, family=family)
     if junk:
         text = noisy(text)
+    if family != GENERIC.family:
+        text += models(family)
     kernels = kernel_files(design, text)
     if simulator == "icarus":
         return icarus.build(

@@ -33,6 +33,7 @@ from ..program.design_folder import (
 from ..program.program import Program
 from ..tools.atomic import atomic_folder
 from .elaborate import made_by, verilog
+from .families import for_families
 from .host import host_library
 from .kernels import kernel_files
 from .lint import control_file
@@ -69,6 +70,7 @@ def write(
     wraps: Collection[str] = (),
     host: bool = False,
     packages: Collection[str] = (),
+    families: Collection[str] = (),
     bench: Collection[str] = (),
     earlier: Iterable[Path] = (),
     change: bool = True,
@@ -91,6 +93,8 @@ def write(
         Whether a host library in C is written too.
     packages : collection of str
         Of `stepgen.emit.wraps.PACKAGES`: descriptions of the folder for tools of others.
+    families : collection of str
+        Of `stepgen.emit.wraps.FAMILIES`: Verilog with their hard blocks is written too.
     bench : collection of str
         Files of a test bench in the folder, for these.
     earlier : iterable of Path
@@ -129,6 +133,9 @@ def write(
         for wrap in wraps:
             words[f"{wrap} wrapper"], around = wrapper(design, wrap)
             files[words[f"{wrap} wrapper"]] = around.encode()
+        for what, key, content in for_families(design, families):
+            words[what] = key
+            files[key] = content.encode()
         for key, library in host_library(design).items() if host else ():
             words["host library" if key.endswith(".c") else "its header"] = key
             files[key] = library.encode()

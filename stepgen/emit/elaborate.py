@@ -6,6 +6,7 @@ import hashlib
 
 from ..hw import private
 from ..hw.design.table import Design
+from ..hw.primitives.device import GENERIC, Device
 from ..hw.sources import generator
 from ..hw.verilog import to_verilog
 from ..ir.versions import version
@@ -13,7 +14,9 @@ from ..program.design_folder import hash_words
 from .modules import kept_modules
 
 
-def verilog(design: Design, *, probes: bool = False, initial: bool = True) -> str:
+def verilog(
+    design: Design, *, probes: bool = False, initial: bool = True, family: str = GENERIC.family
+) -> str:
     """Verilog of a design, behind a line that names it; see `stepgen.hw.verilog.to_verilog`.
 
     The same design and the same stepgen make the same text.
@@ -25,9 +28,15 @@ def verilog(design: Design, *, probes: bool = False, initial: bool = True) -> st
         Whether the handshakes of all channels are outputs, for test benches.
     initial : bool
         Whether registers and memories have initial values; test benches simulate without.
+    family : str
+        Whose hard blocks are used, of `stepgen.emit.wraps.FAMILIES`; by default those that tools
+        find in Verilog for any device.
     """
-    text: str = to_verilog(design, probes=probes, initial=initial, kept=kept_modules())
-    return f"// {design.name}: stepgen {version()}, {hash_words(design.hash)}\n{text}"
+    text: str = to_verilog(
+        design, probes=probes, initial=initial, platform=Device(family), kept=kept_modules()
+    )
+    made_for = "" if family == GENERIC.family else f", for {family}"
+    return f"// {design.name}: stepgen {version()}, {hash_words(design.hash)}{made_for}\n{text}"
 
 
 def made_by(design: Design) -> str:

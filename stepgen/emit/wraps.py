@@ -1,4 +1,4 @@
-"""Which modules a design may have around it, and which packages, for the command line."""
+"""Which modules a design may have around it, packages, and families, for the command line."""
 
 from __future__ import annotations
 
@@ -13,3 +13,8 @@ Package = Literal["fusesoc", "vivado"]
 
 PACKAGES: tuple[Package, ...] = get_args(Package)
 """A core file of FuseSoC; an IP of Vivado."""
+
+Family = Literal["ecp5", "gowin", "ice40"]
+
+FAMILIES: tuple[Family, ...] = get_args(Family)
+"""FPGAs whose block RAM and multipliers circuits may name, with all their registers."""

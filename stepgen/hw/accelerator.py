@@ -9,12 +9,13 @@ from amaranth.lib.wiring import In, Out
 from .design.counting import counted
 from .design.registers import WORD
 from .design.restop import levels_of
+from .design.stages import RESET_LAG
 from .design.table import Channel, Design, Unit
 from .epilogue import EpilogueCore
 from .fifo import Fifo
 from .library import inline
 from .names import verilog_name
-from .primitives import RESET_LAG, resets
+from .primitives import resets
 from .restop import RestopCore
 from .stream import signature
 from .unit import core_of

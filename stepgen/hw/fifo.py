@@ -13,8 +13,8 @@ from .stream import payload_shape, signature
 
 __all__ = ["Fifo"]
 
-FEW_ROWS = 4
-"""Rows up to which two addresses are bits of one LUT."""
+FEW_ROWS = 16
+"""Rows up to which the row after one is compared within two LUTs."""
 
 
 class Fifo(wiring.Component):
@@ -80,7 +80,7 @@ class Fifo(wiring.Component):
         stored, depth, reserved = self.channel.stored, self.channel.depth, self.channel.delay > 0
         if self.channel.memory == BLOCKRAM:
             return _BlockStore(stored, platform)
-        if self.registered and depth > FEW_ROWS and not is_ice40(platform):
+        if self.registered and depth > LEAST_DEPTH and not is_ice40(platform):
             return _Registers(stored, depth, "distributed")
         return _small(stored, depth, platform, reserved)
 
@@ -113,8 +113,8 @@ def _small(channel, depth, platform, reserved):
 def _row_after(m, row, other, moves, depth):
     """The row after `row`, and whether that is `other`, which goes to its next row with `moves`.
 
-    Where a comparison of rows is deeper than a LUT, the row before `other` is kept: so no adder is
-    in front of it.
+    With more than a few rows the row before `other` is kept, so that no adder is in front of the
+    comparison.
     """
     following = after(row, depth)
     if depth <= FEW_ROWS:

@@ -31,6 +31,7 @@ def to_verilog(
     *,
     probes: bool = False,
     initial: bool = True,
+    platform: Device = GENERIC,
     kept: Kept | None = None,
 ) -> str:
     """Verilog of a design, all modules in one text.
@@ -44,6 +45,8 @@ def to_verilog(
         Whether registers and memories have initial values. Without them only the reset defines
         registers, and memories are undefined: a circuit that works then does not depend on initial
         values, which many devices don't have.
+    platform : Device
+        Whose hard blocks are used. Then memories have no initial values, but for constants.
     kept : Kept, optional
         Modules and Verilog of earlier designs.
 
@@ -58,6 +61,8 @@ def to_verilog(
         name,
         lambda part: System(design, probes=probes, part=part),
         initial=initial,
+        contents=platform == GENERIC,
+        platform=platform,
         kept=kept,
     )
 

@@ -184,6 +184,12 @@ def own_names(design: str) -> set[str]:
         "_host.c",
         ".core",
         "_vivado.tcl",
+        "_ecp5.v",
+        "_ecp5_models.v",
+        "_gowin.v",
+        "_gowin_models.v",
+        "_ice40.v",
+        "_ice40_models.v",
     )
     return {GRAPH, INPUTS, COMPONENT, *(f"{design}{ending}" for ending in endings)}
 

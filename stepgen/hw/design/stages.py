@@ -17,6 +17,9 @@ MULTIPLIER_BITS = 18
 LUT_ROM_BITS = 3072
 """Up to this size a table of constants is made of LUTs."""
 
+RESET_LAG = 2
+"""From what clears the parts of a design to their reset."""
+
 
 def multiplexer(ways: int) -> int:
     """Register stages of a multiplexer with `ways` inputs, `MUX_WAYS` to one in each stage."""

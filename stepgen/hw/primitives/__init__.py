@@ -9,13 +9,12 @@ from .counter import after, counter, stepped
 from .delay import delayed
 from .device import GENERIC, Device, is_ecp5, is_gowin, is_ice40, read_at_once
 from .multiplier import Multiplier
-from .near import RESET_LAG, copies, resets
+from .near import copies, resets
 from .rom import Rom
 from .single_port import SinglePortRam
 
 __all__ = [
     "GENERIC",
-    "RESET_LAG",
     "BlockRam",
     "Device",
     "Multiplier",

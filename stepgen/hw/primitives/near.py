@@ -9,13 +9,11 @@ from collections.abc import Iterator
 
 from amaranth.hdl import ClockSignal, Const, Instance, ResetSignal, Signal, Value
 
+from ..design.stages import RESET_LAG
 from .delay import delayed
 from .device import is_ecp5
 
-__all__ = ["RESET_LAG", "copies", "resets"]
-
-RESET_LAG = 2
-"""Cycles from what clears parts to their reset."""
+__all__ = ["copies", "resets"]
 
 
 def resets(m, platform, clear=None, *, sharing=1) -> Iterator[Value | None]:
