@@ -86,6 +86,7 @@ def test_the_readme_has_every_command():
 SLOW = (
     "boards.md",
     "figures-rtl.md",
+    "perceptron.md",
     "systems.md",
     "talk.md",
     *(f"adding-{a}.md" for a in ("a-board", "a-function", "an-operator", "a-verilog-kernel")),

@@ -69,6 +69,7 @@ def test_they_do_with_four_states(family, tmp_path) -> None:
     assert verdict(program(), family, tmp_path, "icarus").good
 
 
+@pytest.mark.slow
 def test_a_model_that_is_wrong_is_found(tmp_path, monkeypatch) -> None:
     wrong = families.models("ice40").replace("middle <= a * b", "middle <= a * b + 1")
     monkeypatch.setattr("stepgen.cosim.builds.models", lambda family: wrong)

@@ -20,6 +20,7 @@ from stepgen.compile.lower import lower
 from stepgen.cosim.experiment import Experiment
 from stepgen.emit import design_writer
 from stepgen.emit.design_writer import Written, write
+from stepgen.emit.wraps import FAMILIES
 from stepgen.hw.design.table import Design, record_hash
 from stepgen.ir.errors import StepError
 from stepgen.ir.versions import version
@@ -32,6 +33,7 @@ from stepgen.program.design_folder import (
     listed,
     own_names,
     read,
+    read_manifest,
 )
 from stepgen.program.program import Program
 
@@ -43,7 +45,8 @@ OLD = Path(__file__).parent / "format_1"
 def asked_for(design: str) -> set[str]:
     """Files of a folder that options ask for."""
     endings = ("_axi.v", "_wishbone.v", "_host.h", "_host.c", ".core", "_vivado.tcl")
-    return {COMPONENT, *(f"{design}{ending}" for ending in endings)}
+    of_families = (f"_{one}{ending}" for one in FAMILIES for ending in (".v", "_models.v"))
+    return {COMPONENT, *(f"{design}{ending}" for ending in (*endings, *of_families))}
 
 
 def gated(shift: int = 0) -> Program:
@@ -203,6 +206,15 @@ def test_a_changed_file_is_refused_by_name(folder: Path) -> None:
         program.load(str(folder))
     with pytest.raises(StepError, match=r"^the folder \S+ holds no design: it lacks design.json"):
         program.load(str(folder.parent))
+
+
+def test_verilog_for_families_comes_and_goes(tmp_path: Path) -> None:
+    program, place = gated(), tmp_path / "gated"
+    files = {f"gated_{one}{ending}" for one in FAMILIES for ending in (".v", "_models.v")}
+    assert files <= {*write(place, program, DESIGN, families=FAMILIES).files.values()}
+    assert files <= read_manifest(place).files.keys()
+    write(place, program, DESIGN)
+    assert not files & {path.name for path in place.iterdir()}
 
 
 def test_what_is_another_circuit_or_not_listed_is_refused(folder: Path) -> None:
