@@ -14,7 +14,7 @@ from .stream import payload_shape, signature
 __all__ = ["Fifo"]
 
 FEW_ROWS = 16
-"""Rows up to which the row after one is compared within two LUTs."""
+"""Rows up to which the row after one is compared without a carry chain."""
 
 
 class Fifo(wiring.Component):
