@@ -172,9 +172,9 @@ def test_a_mistake_is_one_sentence(
 def test_a_step_that_does_not_look_is_found_in_many_runs(stepgen, there: Path) -> None:
     (there / "relu.py").write_text(FILES["relu.py"].replace(LOOK, ""))
     np.savez(there / "many.npz", latency=[8, 9])
-    told = stepgen("time relu.py:layer --scenarios many.npz")
-    assert told.code == 2
-    assert re.search("run 0 of the scenarios: .* takes beat 0 of x in cycle 0, when it", told.err)
+    answer = stepgen("time relu.py:layer --scenarios many.npz")
+    assert answer.code == 2
+    assert re.search("run 0 of the scenarios: .* takes beat 0 of x in cycle 0, when it", answer.err)
 
 
 @pytest.mark.parametrize("file", others_slow(FILES, ("leaky.py",)))

@@ -92,8 +92,8 @@ def test_the_run_that_differs_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     right = CycleModel.predict
 
     def late(model: CycleModel, run: Run, **more: Any) -> Prediction:
-        told = right(model, run, **more)
-        return dataclasses.replace(told, cycles=told.cycles + 1) if run.early else told
+        found = right(model, run, **more)
+        return dataclasses.replace(found, cycles=found.cycles + 1) if run.early else found
 
     monkeypatch.setattr(CycleModel, "predict", late)
     drawn = [dataclasses.replace(small(), early=names) for names in ((), ("x",), ())]
