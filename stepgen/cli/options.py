@@ -228,7 +228,9 @@ class LimitOptions:
 class WorkerOptions:
     """Processes or a cluster, for commands that do many independent things."""
 
-    jobs: int = option("Processes that work.", "-j", "--jobs", type=click.IntRange(1), default=1)
+    jobs: int = option(
+        "Processes or threads that work.", "-j", "--jobs", type=click.IntRange(1), default=1
+    )
     dask: str | None = option(
         "Scheduler of a Dask cluster that works instead.", metavar="HOST:PORT"
     )

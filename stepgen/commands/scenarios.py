@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ..cosim.data_dependent import settled
 from ..hw.design.table import Design
 from ..ir.errors import StepError
 from ..ir.graph import Graph
@@ -153,7 +154,8 @@ def time_scenarios(
         other numbers of `stepgen.commands.options.Timing`; ``seed``; ``stall.NAME``;
         ``depth.CHANNEL``; and ``routing`` or ``lengths`` of a model or a program from a file.
     jobs : int
-        Processes that work.
+        Threads that work; processes where Python makes the program of each run, from
+        ``routing``, ``lengths`` or ``seed``, or computes what data decide.
     lanes, bus_bits, depth, ...
         See `stepgen.commands.options.Circuit`.
     latency, interval, stall, ...
@@ -221,17 +223,19 @@ def timed(
     count = len(next(iter(scenarios.values())))
     runs = [{name: array[run] for name, array in scenarios.items()} for run in range(count)]
     token = next(_TOKENS)
-    if workers == ALONE:
+    threads = workers.cluster is None and base.is_compiled([*scenarios])
+    here = threads or workers == ALONE
+    if here:
         _BASES[token] = base
-    # A worker that gets several runs at a time gets the program less often.
-    several = 1 if workers == ALONE else max(1, min(MOST_AT_A_TIME, count // SHARES))
+    # Another process that gets several runs at a time gets the program less often.
+    several = 1 if here else max(1, min(MOST_AT_A_TIME, count // SHARES))
     items = [
         _Item(token, source, circuit, timing, first, runs[first : first + several])
         for first in range(0, count, several)
     ]
     totals, stopped = np.zeros((3, count), np.int64), dict[int, str]()
     try:
-        for done, (number, outcomes) in enumerate(workers.run(_outcomes, items)):
+        for done, (number, outcomes) in enumerate(workers.run(_outcomes, items, threads=threads)):
             progress("predicting", done / len(items))
             for run, found in enumerate(outcomes, items[number].first):
                 if isinstance(found, str):
@@ -300,6 +304,17 @@ class _Base:
                 f"scenarios have {name}, and of {graph.name} may differ: {', '.join(known)}"
             )
 
+    def is_compiled(self, names: Sequence[str]) -> bool:
+        """Whether most of each run is compiled code, which threads run side by side.
+
+        Python makes the program of a run, and a reference computes what data decide.
+        """
+        if {*names} & {*TRACES, "seed"}:
+            return False
+        decided = any(unit.params.decides for unit in self.design.units)
+        known = {*self.program.graph.inputs, *self.program.graph.tensors}
+        return not decided or not (self.experiment.arrivals or known & {*names})
+
     def run(self, changes: Mapping[str, Any]) -> tuple[int, int, int]:
         """Cycles, and bytes read and written, of a run.
 
@@ -327,11 +342,11 @@ class _Base:
         )
         experiment.model = model
         # What a reference computes of data depends on times only through orders of arrival.
-        if program is self.program and not inputs and not experiment.arrivals:
-            if self._known is None:
-                self._known = experiment.known
-            experiment.known = self._known
-        totals = experiment.totals
+        if program is not self.program or inputs or experiment.arrivals:
+            known = settled(experiment)
+        else:
+            known = self._known = self._known or settled(experiment)
+        totals = model.totals(experiment.run_of(known), limit=experiment.max_cycles)
         return (totals.cycles, *experiment.traffic_of(totals))
 
     def _source(self, changes: Mapping[str, Any]) -> Any:

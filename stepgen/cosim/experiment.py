@@ -174,11 +174,6 @@ class Experiment:
         return self.model.predict(self.run_of(self.known), limit=self.max_cycles)
 
     @cached_property
-    def totals(self) -> Totals:
-        """What the cycle model's run comes to, without the cycle of each beat."""
-        return self.model.totals(self.run_of(self.known), limit=self.max_cycles)
-
-    @cached_property
     def model(self) -> CycleModel:
         """The cycle model of the design, which other runs of it may share."""
         return CycleModel(self.design)

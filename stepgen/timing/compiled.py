@@ -22,8 +22,9 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import threading
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from functools import cache
 from pathlib import Path
 from types import FunctionType, ModuleType
@@ -77,20 +78,33 @@ def engine(run: Function) -> Callable[[Words, Words, int, int], int]:
     code = ctypes.CFUNCTYPE(word, words, words, word, word)(_known[run].address)
 
     def called(steps: Words, M: Words, limit: int, most: int) -> int:
-        with _quiet():
+        with _Quiet():
             return int(code(steps.ctypes.data, M.ctypes.data, limit, most))
 
     return called
 
 
-@contextlib.contextmanager
-def _quiet() -> Iterator[None]:
-    """Within the block, step functions that divide by zero return 0 without a message."""
-    before, sys.unraisablehook = sys.unraisablehook, lambda _: None
-    try:
-        yield
-    finally:
-        sys.unraisablehook = before
+class _Quiet(contextlib.AbstractContextManager[None]):
+    """Within the block, step functions that divide by zero return 0 without a message.
+
+    Blocks of several threads may overlap.
+    """
+
+    lock = threading.Lock()
+    blocks = 0
+    before: Function
+
+    def __enter__(self) -> None:
+        with self.lock:
+            if not _Quiet.blocks:
+                _Quiet.before, sys.unraisablehook = sys.unraisablehook, lambda _: None
+            _Quiet.blocks += 1
+
+    def __exit__(self, *_: object) -> None:
+        with self.lock:
+            _Quiet.blocks -= 1
+            if not _Quiet.blocks:
+                sys.unraisablehook = _Quiet.before
 
 
 def plain(function: Function) -> Function:

@@ -88,6 +88,7 @@ class DesignLayout(Layout):
                 c.name, c.depth, c.latency, number, restop=levels
             )
         self._lay_out(per_run=False)
+        self.settle()
 
     def of_run(self, run: Run) -> Self:
         """The layout of a run; this one stays as it is, for others.

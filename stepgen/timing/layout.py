@@ -80,11 +80,14 @@ class Layout:
         self._size = k.HEADER
         self._finishers = 0
 
+    def settle(self) -> None:
+        """Keep what has been laid out as one array, which copies share."""
+        self._begun, self._words, self._ends = self._state(self._size), {}, {}
+
     def copied(self) -> Self:
         """A layout that begins as this one; what is added to either is not in the other."""
-        self._begun, self._words, self._ends = self._state(self._size), {}, {}
         made = copy(self)
-        made._words, made._ends = {}, {}
+        made._words, made._ends = {**self._words}, {**self._ends}
         made.steps, made.actors = [*self.steps], [*self.actors]
         made.names = {**self.names}
         return made

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import TypeVar
 
 
 class Watcher:
@@ -19,12 +20,15 @@ class Watcher:
 _watchers: list[Watcher] = [Watcher()]
 
 
+W = TypeVar("W", bound=Watcher)
+
+
 @contextmanager
-def watched(watcher: Watcher) -> Iterator[None]:
+def watched(watcher: W) -> Iterator[W]:
     """Make `watcher` the current one until the block ends."""
     _watchers.append(watcher)
     try:
-        yield
+        yield watcher
     finally:
         _watchers.remove(watcher)
 

@@ -1,4 +1,4 @@
-"""Who applies a function to many items: this process, others of this machine, or a Dask cluster."""
+"""Who applies a function to many items: this process, its threads, others, or a Dask cluster."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from importlib import import_module
 from typing import Any, TypeVar
 
 from ..ir.errors import StepError
+from ..timing.watch import Watcher, watched, watcher
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -25,7 +26,7 @@ class Workers:
     Parameters
     ----------
     jobs : int
-        Processes of this machine; 1 is this process.
+        Processes or threads of this machine; 1 is this process.
     cluster : str or None
         Address of the scheduler of a Dask cluster, which works instead: ``host:8786``.
 
@@ -45,8 +46,18 @@ class Workers:
                 "not by both"
             )
 
-    def run(self, function: Callable[[T], R], items: Sequence[T]) -> Iterator[tuple[int, R]]:
+    def run(
+        self, function: Callable[[T], R], items: Sequence[T], *, threads: bool = False
+    ) -> Iterator[tuple[int, R]]:
         """Yield the index and the result of every item, in the order in which they are done.
+
+        Parameters
+        ----------
+        function : function
+        items : sequence
+        threads : bool
+            Whether threads of this process work in place of others: they start at once and share
+            what it has, but Python itself runs in one of them at a time.
 
         Raises
         ------
@@ -56,7 +67,7 @@ class Workers:
         if self == ALONE:
             yield from ((index, function(item)) for index, item in enumerate(items))
             return
-        with self._pool(len(items)) as pool:
+        with self._pool(len(items), threads) as pool:
             with _ignoring_interrupts():
                 waiting = {pool.submit(function, item): i for i, item in enumerate(items)}
             try:
@@ -65,8 +76,10 @@ class Workers:
             except (concurrent.futures.BrokenExecutor, concurrent.futures.CancelledError):
                 raise StepError("workers ended from outside; run it again") from None
 
-    def _pool(self, items: int) -> Any:
-        return _processes(min(self.jobs, items)) if self.cluster is None else _dask(self.cluster)
+    def _pool(self, items: int, threads: bool) -> Any:
+        if self.cluster is not None:
+            return _dask(self.cluster)
+        return (_threads if threads else _processes)(min(self.jobs, items))
 
 
 ALONE = Workers()
@@ -88,6 +101,38 @@ def _processes(jobs: int) -> Iterator[concurrent.futures.Executor]:
         raise
     finally:
         pool.shutdown(wait=True, cancel_futures=True)
+
+
+@contextmanager
+def _threads(jobs: int) -> Iterator[concurrent.futures.Executor]:
+    """Threads of this process, which end with the block."""
+    with watched(_Until(watcher())) as until:
+        pool = concurrent.futures.ThreadPoolExecutor(jobs)
+        try:
+            yield pool
+        except BaseException:
+            until.over = True
+            raise
+        finally:
+            pool.shutdown(wait=True, cancel_futures=True)
+
+
+class _Until(Watcher):
+    """Ends the runs of threads, which get no Ctrl-C, once nobody waits for them any more."""
+
+    def __init__(self, shown: Watcher) -> None:
+        self.shown = shown
+        self.over = False
+
+    def ran(self, cycles: int) -> None:
+        """See `Watcher`."""
+        if self.over:
+            raise concurrent.futures.CancelledError
+        self.shown.ran(cycles)
+
+    def compiles(self, functions: int) -> None:
+        """See `Watcher`."""
+        self.shown.compiles(functions)
 
 
 @contextmanager
