@@ -11,7 +11,11 @@ class Methods:
         from stepgen.ir.absent import remedy
         from stepgen.ir.operator import functions
 
+        loaded = functions()
+        if name in loaded and hasattr(type(self), name):
+            # The first stream of a process may come before the operators, as a feedback does.
+            return getattr(self, name)
         here = dir(self)
-        there = [f"sg.{operator}" for operator in functions() if operator not in here]
+        there = [f"sg.{operator}" for operator in loaded if operator not in here]
         hint = "" if name.startswith("_") else remedy(name, [*here, *there])
         raise AttributeError(f"a stream has no attribute {name!r}{hint}")
