@@ -110,13 +110,18 @@ def compile_model(
         Objects: those of `mains`, then all others.
     """
     tool, sim = verilator(), shipped("sim/verilator")
-    defines = [f"-DVM_{what}=0" for what in ("COVERAGE", "SC", "TIMING", "TRACE_FST", "TRACE_SAIF")]
-    defines += [f"-DVM_TRACE={int(trace)}", f"-DVM_TRACE_VCD={int(trace)}", "-DVERILATOR=1"]
+    nothing = ("COVERAGE", "SC", "TIMING", "TRACE_FST", "TRACE_SAIF")
+    defines = [*(f"-DVM_{what}=0" for what in nothing), "-DVERILATOR=1"]
+    # Only main programs look at it: all else is compiled once, for simulations of both kinds.
+    traced = (f"-DVM_TRACE={int(trace)}", f"-DVM_TRACE_VCD={int(trace)}")
     includes = [f"-I{tool.include}", f"-I{tool.include / 'vltstd'}"]
     flags = [*_COMMON_FLAGS, *defines, *includes]
     fixed_by = digest(tool.version, (sim / "model.h").read_bytes(), fixed_by)
+    programs = [(path, (*traced, *more)) for path, more in mains]
     library = [(Path(p), ()) for p in made["global"]]
-    fixed = [Source(path, (_FIXED_OPTIMIZE, *more), fixed_by) for path, more in (*mains, *library)]
+    fixed = [
+        Source(path, (_FIXED_OPTIMIZE, *more), fixed_by) for path, more in (*programs, *library)
+    ]
     fast = [Path(p) for key in ("classes_fast", "support_fast") for p in made.get(key, ())]
     slow = [Path(p) for key in ("classes_slow", "support_slow") for p in made.get(key, ())]
     slow.append(place / "glue.cpp")
