@@ -181,12 +181,19 @@ def _fitting(
     given: Mapping[str, Any],
     tried: Iterable[tuple[Operand, ...]],
 ) -> Iterator[FunctionUse]:
+    try:
+        function = maker(kind)(**given)
+    except StepError:
+        return
     for candidate in tried:
-        made = _made(kind, op, given, candidate, EXTENTS)
-        if made is None:  # a row of static length
-            made = _made(kind, op, given, candidate, {**EXTENTS, "C": NUMBERED["C"]})
+        made = _made(function, op, candidate, EXTENTS)
+        if made is None and any(
+            "C" in o.shape for o in candidate if isinstance(o.element, ElementType)
+        ):
+            # a row of static length
+            made = _made(function, op, candidate, {**EXTENTS, "C": NUMBERED["C"]})
         if made is not None:
-            numbered = _made(kind, op, given, candidate, NUMBERED)
+            numbered = _made(function, op, candidate, NUMBERED)
             units = () if numbered is None else circuit(numbered.node)[0]
             yield FunctionUse(op, given, candidate, made, units)
 
@@ -201,23 +208,20 @@ def repeats(use: FunctionUse) -> bool:
 
 
 def _made(
-    kind: type[Function],
+    function: Function,
     op: str,
-    given: Mapping[str, Any],
     candidate: tuple[Operand, ...],
     extents: Mapping[str, int | str],
 ) -> Stream | None:
     """What a use gives, or None where the types do not fit."""
     hints = inspect.signature(functions()[op]).parameters
-    shapes = ((extents["D"],), (extents["D"], extents["K"]))
-    ranks = [{"rank": rank} for rank in (0, 1)] if "rank" in hints else [{}]
+    flat, nested = (extents["D"],), (extents["D"], extents["K"])
+    # Without a rank the dims of the stream do not matter.
+    folds = "rank" in hints
+    ways = [(s, {"rank": n}) for s in (flat, nested) for n in (0, 1)] if folds else [(flat, {})]
     init = {"init": None} if "init" in hints else {}
     dtypes = [_dtype(o, tuple(extents.items())) for o in candidate]
-    try:
-        function = maker(kind)(**given)
-    except StepError:
-        return None
-    for shape, rank in itertools.product(shapes, ranks):
+    for shape, rank in ways:
         attrs = {"fn": function, **rank, **init}
         try:
             _TRIED.add(op, [_input(n, d, shape) for n, d in enumerate(dtypes)], attrs)
