@@ -23,10 +23,11 @@ from stepgen.semantics.tokens import Token
 
 @pytest.hookimpl(wrapper=True)
 def pytest_collection() -> Iterator[None]:
-    """Tests and their modules stay: garbage collections leave them out."""
+    """Tests and their modules stay: garbage collections leave them out, and are seldom."""
     gc.disable()
     yield
     gc.freeze()
+    gc.set_threshold(50_000, 20, 20)
     gc.enable()
 
 
@@ -35,6 +36,10 @@ settings.register_profile(
     "stepgen", deadline=None, suppress_health_check=[HealthCheck.too_slow], print_blob=True
 )
 settings.load_profile("stepgen")
+
+
+BOARDS = "boards"
+"""How quick tests build simulated boards."""
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -46,7 +51,9 @@ def simulations_are_not_optimized(pytestconfig: pytest.Config) -> Iterator[None]
     """
     with pytest.MonkeyPatch.context() as patch:
         if pytestconfig.getoption("markexpr") == "not slow":
-            patch.setattr(virtual, "FAST_BUILD", building.FAST_RUN)
+            optimized = building.OPTIMIZATION[building.FAST_BUILD]
+            patch.setitem(building.OPTIMIZATION, BOARDS, optimized)
+            patch.setattr(virtual, "FAST_BUILD", BOARDS)
             patch.setitem(building.OPTIMIZATION, building.FAST_BUILD, building.UNOPTIMIZED)
         yield
 

@@ -118,7 +118,7 @@ def install(place: Path, monkeypatch: pytest.MonkeyPatch, *, verilog: bool = Fal
     The circuit around a design, which takes seconds to write, is left out but for `verilog`.
     """
     (place / "cache").mkdir(parents=True)
-    for kept in ("modules", "contents"):
+    for kept in ("modules", "contents", "counted"):
         folder = cache_folder() / kept
         folder.mkdir(parents=True, exist_ok=True)
         (place / "cache" / kept).symlink_to(folder.resolve())

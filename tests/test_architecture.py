@@ -6,6 +6,7 @@ import ast
 import inspect
 import re
 from collections.abc import Collection, Iterable, Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -85,7 +86,7 @@ def imported(path: Path, text: str) -> Iterator[tuple[int, str]]:
     """Lines and modules of stepgen that a file imports, also by name in a string."""
     parts = path.relative_to(ROOT.parent).with_suffix("").parts
     package = parts[:-1]
-    for node in ast.walk(ast.parse(text)):
+    for node in ast.walk(parsed(text)):
         names: list[str] = []
         if isinstance(node, ast.Import):
             names = [alias.name for alias in node.names]
@@ -96,6 +97,18 @@ def imported(path: Path, text: str) -> Iterator[tuple[int, str]]:
         elif isinstance(node, ast.Constant) and isinstance(node.value, str):
             names = [node.value] if re.fullmatch(r"stepgen(\.\w+)+\.?", node.value) else []
         yield from ((node.lineno, n) for n in names if n.split(".")[0] == "stepgen")
+
+
+@cache
+def text_of(path: Path) -> str:
+    """A file, which several tests read."""
+    return path.read_text()
+
+
+@cache
+def parsed(text: str) -> ast.Module:
+    """A file's syntax tree, which several tests walk through."""
+    return ast.parse(text)
 
 
 def forbidden(path: Path, text: str) -> list[str]:
@@ -112,7 +125,7 @@ PACKAGES = sorted(p.parent.name for p in ROOT.glob("*/__init__.py"))
 
 def test_imports_point_one_way() -> None:
     assert all(map(files, PACKAGES))
-    assert not [w for path in sources() for w in forbidden(path, path.read_text())]
+    assert not [w for path in sources() for w in forbidden(path, text_of(path))]
 
 
 def test_every_layer_has_its_rule() -> None:
@@ -128,7 +141,7 @@ def test_only_circuits_need_amaranth() -> None:
     users = [
         p
         for p in ROOT.rglob("*.py")
-        if re.search(r"^from amaranth|^import amaranth", p.read_text(), re.M)
+        if re.search(r"^from amaranth|^import amaranth", text_of(p), re.M)
     ]
     assert {layer(path) for path in users} <= {"hw", "emit", "cosim", "synth"}
 
@@ -202,7 +215,7 @@ have names of functions; a machine is described by names."""
 def named(text: str, attribute: str, known: Collection[str]) -> list[str]:
     """Code that switches on one of the known names, which objects have in an attribute."""
     found = []
-    for node in ast.walk(ast.parse(text)):
+    for node in ast.walk(parsed(text)):
         if isinstance(node, ast.Compare):
             sides = [node.left, *node.comparators]
             names = _strings(sides) & set(known)
@@ -229,7 +242,7 @@ def naming(attribute: str, known: Collection[str], allowed: tuple[str, ...]) -> 
         f"{path}, {found}"
         for path in sources()
         if not str(path.relative_to(ROOT)).startswith(allowed)
-        if quoted.search(text := path.read_text())
+        if quoted.search(text := text_of(path))
         for found in named(text, attribute, known)
     ]
 
@@ -271,11 +284,11 @@ def test_a_switch_on_names_of_functions_is_seen(text: str) -> None:
 
 
 def test_files_say_what_they_are() -> None:
-    texts = {path: path.read_text() for path in ROOT.rglob("*.py")}
+    texts = {path: text_of(path) for path in ROOT.rglob("*.py")}
     said = {
         path: text for path, text in texts.items() if path.name != "__init__.py" or text.strip()
     }
-    assert not [path for path, text in said.items() if not ast.get_docstring(ast.parse(text))]
+    assert not [path for path, text in said.items() if not ast.get_docstring(parsed(text))]
 
 
 TESTS = Path(__file__).parent

@@ -97,7 +97,8 @@ LONG = re.compile(
     r"(test|deploy|build|synth|fuzz|lanes|quantize|figure (8 --out|streamtensor)|machine sda-hbm2|"
     r"(run|show|time) (attend8|both|narrow|powers|small).stepgen|time models:llama|verilog moe|"
     r"(show|time) (build/moe|perceptron .*--lanes)|show models:gpt2 --compiled --set tile_rows=16|"
-    r"time moe .*tiling=static --scenarios|(compare|report) moe (?!.*--no-luts).*) "
+    r"time moe .*tiling=static --scenarios|show moe .*--loaders shared|"
+    r"(compare|report) moe (?!.*--no-luts).*) "
 )
 """Commands that take long; slow tests alone run them."""
 

@@ -24,6 +24,7 @@ from stepgen.board.description import named
 from stepgen.board.device import Device
 from stepgen.board.link import LinkError
 from stepgen.board.running import Running
+from stepgen.cosim.building import FAST_BUILD
 from stepgen.cosim.experiment import Experiment
 from stepgen.ir.errors import StepError
 from stepgen.program import program
@@ -641,6 +642,7 @@ def test_a_board_that_is_lost_is_reported(stepgen, here, monkeypatch) -> None:
         raise LinkError("the board at tty9 does not answer")
 
     monkeypatch.setattr(Running, "_follow", lost)
+    monkeypatch.setattr(virtual, "FAST_BUILD", FAST_BUILD)  # nothing is run, so nothing optimized
     said = stepgen("deploy p.py:layer --board virtual:ulx3s-85f --report told.json --seed 3")
     told = said.err.splitlines()[-1]
     assert (said.code, told) == (2, "stepgen: the board at tty9 does not answer")

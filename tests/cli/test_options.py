@@ -29,7 +29,7 @@ TEXTS = [
     *("time_multiplex:regions=-1", "parallelize:", "dynamic_tiling:x=1", "[" * 5000),
     *("memory.channels=" + "[" * 100_000, "fifo_depth=unbounded", "fifo_depth=0", "a\nb"),
 ]
-PARTS = 5
+PARTS = 8
 BASE = {
     "show": ["p.py:layer", "--design"],
     "metrics": ["p.py:layer", "--policy", "hardware"],
