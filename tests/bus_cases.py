@@ -50,8 +50,8 @@ def sources(requests: Requests) -> dict[str, Rows]:
     }
 
 
-def draw(rng: np.random.Generator, name: str) -> Case:
-    """A case with drawn requests, timing and stalls, and its results by the rules."""
+def draw_requests(rng: np.random.Generator) -> tuple[Requests, MemoryTiming, Stalls]:
+    """Drawn requests, timing and stalls."""
 
     def pick(*values: float) -> float:
         return float(rng.choice(values))
@@ -80,6 +80,13 @@ def draw(rng: np.random.Generator, name: str) -> Case:
         int(rng.integers(2**32)),
         {channel: pick(0, 0, 0.1, 0.5, 0.9) for channel in (*CHANNELS, *MEMORY_CHANNELS)},
     )
+    return requests, timing, stalls
+
+
+def draw(rng: np.random.Generator, name: str) -> Case:
+    """A case with drawn requests, timing and stalls, and its results by the rules."""
+    requests, timing, stalls = draw_requests(rng)
+    image = np.frombuffer(bytes(requests.image), np.uint8)
     seen = predict(requests, timing, stalls, 100_000)
     cycles = {c: np.array(seen.cycles[c], np.int64) for c in CHANNELS}
     return Case(
@@ -87,7 +94,7 @@ def draw(rng: np.random.Generator, name: str) -> Case:
         sources(requests),
         {
             "r": rows("r", [last << 66 | int.from_bytes(d, "little") for d, last in seen.read]),
-            "b": rows("b", [0] * len(writes)),
+            "b": rows("b", [0] * len(requests.writes)),
         },
         image,
         np.frombuffer(bytes(requests.image), np.uint8),

@@ -1,4 +1,8 @@
-"""An independent model of docs/memory-timing.md, cycle by cycle, for five raw streams."""
+"""An independent model of docs/memory-timing.md, cycle by cycle, for five raw streams.
+
+It is the judge of the other two statements of these rules, ``stepgen/drivers/memory_timing.py`` and
+``sim/verilator/axi_memory.sv``, and shares nothing with them but the decision which cycles stall.
+"""
 
 from __future__ import annotations
 

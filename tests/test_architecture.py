@@ -29,7 +29,7 @@ _ARITHMETIC = r"stepgen\.hw\.arithmetic\.(formulas|operations|pipeline|scaling|s
 _CORE = r"stepgen\.(ir|semantics|functions|compile|ops|timing)"
 MAY_IMPORT = {
     "draw": (r"stepgen\.draw",),
-    "ir": (r"stepgen\.(ir|draw)",),
+    "ir": (r"stepgen\.(ir|draw)", r"stepgen\.drivers\.stalls"),
     "semantics": (r"stepgen\.(ir|semantics)",),
     "functions": (r"stepgen\.(ir|semantics|functions)", r"stepgen\.hw\.design\.params", _PARAMS),
     "compile": (r"stepgen\.(ir|compile)", _TABLE, _PARAMS),

@@ -42,7 +42,7 @@ constexpr uint64_t kDrain = 64;  // cycles after a run of a unit without control
     exit(2);
 }
 
-// stepgen/ir/stalls.py
+// stepgen/drivers/stalls.py
 bool stalled(uint32_t key, uint32_t threshold, uint64_t cycle) {
     uint32_t x = key + static_cast<uint32_t>(cycle) * 0x9E3779B1u;
     x = (x ^ (x >> 16)) * 0x85EBCA6Bu;

@@ -1,4 +1,4 @@
-// Whether a channel stalls in a cycle: stepgen/ir/stalls.py in SystemVerilog.
+// Whether a channel stalls in a cycle: stepgen/drivers/stalls.py in SystemVerilog.
 `ifndef STEPGEN_STALLS_SVH
 `define STEPGEN_STALLS_SVH
 

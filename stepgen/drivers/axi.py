@@ -7,14 +7,13 @@ signals depends on what moved in earlier cycles and on the cycle alone.
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from cocotb.triggers import RisingEdge
 
 from .idle import junk
+from .memory_timing import CHANNELS, Burst, OpenBursts, Timing
 from .stalls import Stalls
 
 OKAY, INCR = 0, 1
@@ -79,46 +78,6 @@ class Registers:
         raise AssertionError(f"the registers did not answer a read of {address:#x}")
 
 
-@dataclass(frozen=True)
-class Timing:
-    """When the memory answers, in cycles.
-
-    Parameters
-    ----------
-    read_latency : int
-        From a read's address to the first cycle in which its data may be sent.
-    read_interval : int
-        From one word that is sent to the next.
-    read_outstanding : int
-        Most bursts accepted whose last word has not been sent.
-    write_latency, write_interval, write_outstanding : int
-        The same of writes: from a burst's last word to its response, from word to word, and bursts
-        accepted whose response has not been sent.
-    """
-
-    read_latency: int = 16
-    read_interval: int = 1
-    read_outstanding: int = 16
-    write_latency: int = 8
-    write_interval: int = 1
-    write_outstanding: int = 16
-
-
-@dataclass
-class _Burst:
-    """One under way: its next word, words left, and the first cycle of an answer."""
-
-    address: int
-    left: int
-    start: int = 0
-
-    def advance(self, size: int) -> bool:
-        """Go to the next word; True if there is none."""
-        self.address += size
-        self.left -= 1
-        return not self.left
-
-
 class Memory:
     """The memory behind the AXI4 port of a design, which also checks the rules of the bus.
 
@@ -139,7 +98,7 @@ class Memory:
         In which cycles of the run something moved, by channel.
     """
 
-    CHANNELS = ("mem.ar", "mem.r", "mem.aw", "mem.w", "mem.b")
+    CHANNELS = tuple(f"mem.{channel}" for channel in CHANNELS)
 
     def __init__(
         self,
@@ -149,16 +108,14 @@ class Memory:
         stalls: Mapping[str, Stalls] | None = None,
         prefix: str = "mem_",
     ):
-        self._dut, self._prefix, self._timing = dut, prefix, timing or Timing()
+        self._dut, self._prefix = dut, prefix
         self._stalls = {name: (stalls or {}).get(name) or Stalls() for name in self.CHANNELS}
         self._blocks = [(base, bytearray(size)) for base, size in regions]
         self._bytes = len(self._of("rdata")) // 8
         self._now = 0
-        self._reads: deque[_Burst] = deque()
-        self._unfilled: deque[_Burst] = deque()
-        self._filled: deque[_Burst] = deque()
+        self._open = OpenBursts(timing or Timing(), self._bytes)
         self._waiting: dict[str, list[Any] | None] = {}
-        self._held = dict.fromkeys(_ANSWERS, False)
+        self._shown = dict.fromkeys(_ANSWERS, False)
         self._level: dict[str, int] = {}
         for name in ("arready", "rvalid", "awready", "wready", "bvalid"):
             self._put(name, 0)
@@ -169,7 +126,7 @@ class Memory:
     def rewind(self) -> None:
         """Start over, for the next run: intervals count from its first word."""
         self.cycles: dict[str, list[int]] = {name: [] for name in self.CHANNELS}
-        self._next_read = self._next_write = 0
+        self._open.rewind()
 
     def _of(self, name: str) -> Any:
         return getattr(self._dut, f"{self._prefix}{name}")
@@ -206,81 +163,72 @@ class Memory:
         self._act(None)
 
     def _act(self, cycle: int | None) -> None:
-        """Serve all channels, in an order in which each sees what others did in earlier cycles."""
-        for name, move in (
-            ("mem.ar", self._read_request),
-            ("mem.r", self._read_word),
-            ("mem.w", self._written_word),
-            ("mem.aw", self._write_request),
-            ("mem.b", self._response),
+        """Serve all channels; a word is read before one that is written in the same cycle."""
+
+        def stalled(channel: str) -> bool:
+            return cycle is not None and self._stalls[f"mem.{channel}"].stalled(cycle)
+
+        active = self._open.active(self._now, stalled)
+        for channel, move in (
+            ("ar", self._read_request),
+            ("r", self._read_word),
+            ("w", self._written_word),
+            ("aw", self._write_request),
+            ("b", self._response),
         ):
-            stalled = cycle is not None and self._stalls[name].stalled(cycle)
-            if move(stalled) and cycle is not None:
-                self.cycles[name].append(cycle)
+            if move(active[channel]) and cycle is not None:
+                self.cycles[f"mem.{channel}"].append(cycle)
         self._now += 1
 
-    def _read_request(self, stalled: bool) -> bool:
-        burst = self._request("ar", len(self._reads), self._timing.read_outstanding, stalled)
+    def _read_request(self, ready: bool) -> bool:
+        burst = self._request("ar", ready)
         if burst is not None:
-            burst.start = self._now + self._timing.read_latency
-            self._reads.append(burst)
+            self._open.read_requested(self._now, burst)
         return burst is not None
 
-    def _read_word(self, stalled: bool) -> bool:
-        burst = self._reads[0] if self._reads else None
-        due = burst is not None and self._now >= max(burst.start, self._next_read)
-
+    def _read_word(self, valid: bool) -> bool:
         def word() -> tuple[int, int, int]:
-            assert burst is not None
+            burst = self._open.reads[0]
             data = self.read(burst.address, self._bytes)
             return int.from_bytes(data, "little"), OKAY, int(burst.left == 1)
 
-        if not self._answer("r", due and not stalled, word) or burst is None:
-            return False
-        self._next_read = self._now + self._timing.read_interval
-        if burst.advance(self._bytes):
-            self._reads.popleft()
-        return True
+        taken = self._answer("r", valid, word)
+        if taken:
+            self._open.word_read(self._now)
+        return taken
 
-    def _written_word(self, stalled: bool) -> bool:
-        burst = self._unfilled[0] if self._unfilled else None
-        self._put(
-            "wready", int(burst is not None and self._now >= self._next_write and not stalled)
-        )
-        word = self._offered("w", ("wdata", "wstrb", "wlast"), bool(self._level["wready"]))
-        if word is None or burst is None:
+    def _written_word(self, ready: bool) -> bool:
+        self._put("wready", int(ready))
+        word = self._offered("w", ("wdata", "wstrb", "wlast"), ready)
+        if word is None:
             return False
+        burst = self._open.unfilled[0]
         data, strobes, last = word
         assert last == (burst.left == 1), f"wlast is {last} with {burst.left} words left"
         block, at = self.place(burst.address, self._bytes)
         for i, byte in enumerate(int(data).to_bytes(self._bytes, "little")):
             if strobes >> i & 1:
                 block[at + i] = byte
-        self._next_write = self._now + self._timing.write_interval
-        if burst.advance(self._bytes):
-            burst.start = self._now + self._timing.write_latency
-            self._filled.append(self._unfilled.popleft())
+        self._open.word_written(self._now)
         return True
 
-    def _write_request(self, stalled: bool) -> bool:
-        under_way = len(self._unfilled) + len(self._filled)
-        burst = self._request("aw", under_way, self._timing.write_outstanding, stalled)
+    def _write_request(self, ready: bool) -> bool:
+        burst = self._request("aw", ready)
         if burst is not None:
-            self._unfilled.append(burst)
+            self._open.write_requested(burst)
         return burst is not None
 
-    def _response(self, stalled: bool) -> bool:
-        due = bool(self._filled) and self._now >= self._filled[0].start
-        taken = self._answer("b", due and not stalled, lambda: (OKAY,))
+    def _response(self, valid: bool) -> bool:
+        taken = self._answer("b", valid, lambda: (OKAY,))
         if taken:
-            self._filled.popleft()
+            self._open.answered()
         return taken
 
-    def _request(self, channel: str, under_way: int, most: int, stalled: bool) -> _Burst | None:
-        """Accept a burst, if there is one and fewer than the most are under way."""
-        self._put(f"{channel}ready", int(under_way < most and not stalled))
+    def _request(self, channel: str, ready: bool) -> Burst | None:
+        """Accept a burst, if there is one."""
+        self._put(f"{channel}ready", int(ready))
         names = [f"{channel}{field}" for field in ("addr", "len", "size", "burst")]
-        request = self._offered(channel, names, bool(self._level[f"{channel}ready"]))
+        request = self._offered(channel, names, ready)
         if request is None:
             return None
         address, length, size, kind = request
@@ -291,7 +239,7 @@ class Memory:
         assert address % 4096 + words * self._bytes <= 4096, (
             f"{channel}: a burst of {words} words from {address:#x} on crosses a 4 KiB boundary"
         )
-        return _Burst(address, words)
+        return Burst(address, words)
 
     def _offered(self, channel: str, names: Sequence[str], ready: bool) -> list[int] | None:
         """What the design offers on a channel, if it moves; it must not change before."""
@@ -303,16 +251,15 @@ class Memory:
         self._waiting[channel] = None if ready else seen
         return None if seen is None or not ready else [int(value) for value in seen]
 
-    def _answer(self, channel: str, due: bool, content: Callable[[], Sequence[int]]) -> bool:
+    def _answer(self, channel: str, valid: bool, content: Callable[[], Sequence[int]]) -> bool:
         """Offer an answer, which then stays until it is taken; whether it is taken now."""
-        held = self._held[channel]
         fields = list(map(self._of, _ANSWERS[channel]))
-        if due and not held:
+        if valid and not self._shown[channel]:
             for signal, value in zip(fields, content(), strict=True):
                 signal.value = value
-        elif not held and self._level[f"{channel}valid"]:
+        elif not valid and self._level[f"{channel}valid"]:
             junk(*fields)
-        self._put(f"{channel}valid", int(due or held))
-        taken = (due or held) and bool(self._of(f"{channel}ready").value)
-        self._held[channel] = (due or held) and not taken
+        self._put(f"{channel}valid", int(valid))
+        taken = valid and bool(self._of(f"{channel}ready").value)
+        self._shown[channel] = valid and not taken
         return taken

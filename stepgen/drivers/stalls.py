@@ -1,35 +1,43 @@
-"""In which cycles a port or a channel of the memory stalls: pseudo-random, but predictable."""
+"""In which cycles a port or a channel of the memory stalls: pseudo-random, but predictable.
+
+The functions take integers or arrays of 64 bits, and stepgen compiles them for its cycle model.
+"""
 
 from __future__ import annotations
 
 import zlib
+from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 MASK = 0xFFFFFFFF
 _BLOCK = 4096
 
 
-def mixed(x: int) -> int:
-    """Scramble 32 bits."""
+def mix(x: Any) -> Any:
+    """Scramble 32 bits (the finalizer of MurmurHash3)."""
     x = ((x ^ (x >> 16)) * 0x85EBCA6B) & MASK
     x = ((x ^ (x >> 13)) * 0xC2B2AE35) & MASK
     return x ^ (x >> 16)
 
 
-def stall_mask(key: int, threshold: int, start: int, count: int) -> npt.NDArray[np.bool_]:
-    """Whether a channel stalls, for the cycles `start` to `start + count - 1` of a run.
+def stalled(key: int, threshold: int, cycle: Any) -> Any:
+    """Whether a channel stalls in a cycle, or in each cycle of an array of uint64.
 
-    Returns
-    -------
-    bool array of shape [count]
+    Parameters
+    ----------
+    key, threshold : int
+        32 bits each: what decides the cycles, and how many of them stall, of 2**32.
+    cycle : int or array
+        Cycle of the run; only its low 32 bits are used.
     """
-    cycles = np.arange(start, start + count, dtype=np.int64).astype(np.uint32)
-    x = np.uint32(key) + cycles * np.uint32(0x9E3779B1)
-    x = (x ^ (x >> np.uint32(16))) * np.uint32(0x85EBCA6B)
-    x = (x ^ (x >> np.uint32(13))) * np.uint32(0xC2B2AE35)
-    return np.asarray((x ^ (x >> np.uint32(16))) < threshold)
+    return mix((key + cycle * 0x9E3779B1) & MASK) < threshold
+
+
+def key_and_threshold(name: str, share: float, seed: int) -> tuple[int, int]:
+    """What `stalled` takes for a channel of this name that stalls in a share of the cycles."""
+    key = mix((seed + mix(zlib.crc32(name.encode()))) & MASK)
+    return key, min(round(share * 2**32), MASK)
 
 
 class Stalls:
@@ -50,8 +58,7 @@ class Stalls:
     @classmethod
     def share(cls, name: str, share: float, seed: int = 0) -> Stalls:
         """A channel of this name that stalls in a share of the cycles, from 0 to below 1."""
-        key = mixed((seed + mixed(zlib.crc32(name.encode()))) & MASK)
-        return cls(key, min(round(share * 2**32), MASK))
+        return cls(*key_and_threshold(name, share, seed))
 
     def stalled(self, cycle: int) -> bool:
         """Whether the channel stalls in this cycle of a run."""
@@ -61,6 +68,6 @@ class Stalls:
             return False
         if not 0 <= cycle - self._start < _BLOCK:
             self._start = cycle
-            mask = stall_mask(self._key, self._threshold, cycle, _BLOCK)
-            self._mask = mask.tobytes()
+            cycles = np.arange(cycle, cycle + _BLOCK, dtype=np.uint64)
+            self._mask = stalled(self._key, self._threshold, cycles).tobytes()
         return bool(self._mask[cycle - self._start])

@@ -1,46 +1,29 @@
 """Reproducible pseudo-random stalls: a pure function of a key and the cycle.
 
 Simulated memory, drivers of stream ports and the cycle model all use `stalled` to decide whether a
-channel stalls in a cycle, so predictions with stalls are exact too. The function exists in three
-languages: here and for numpy in ``stepgen/drivers/stalls.py``, in ``sim/verilator/stalls.svh`` and
-in ``sim/verilator/driver.cpp``; a test compares them.
+channel stalls in a cycle, so predictions with stalls are exact too. The function is in
+``stepgen/drivers/stalls.py``, for Verilog in ``sim/verilator/stalls.svh``, and for C++ in
+``sim/verilator/driver.cpp``; tests compare them.
 """
 
 from __future__ import annotations
 
-import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from ..drivers.stalls import key_and_threshold, mix, stalled
 from .arguments import take_fields
 from .errors import StepError
 from .helper import helper
 
-MASK = 0xFFFFFFFF
+__all__ = ["MEMORY_CHANNELS", "Stalls", "stalled"]
+
 MEMORY_CHANNELS = ("mem.ar", "mem.r", "mem.aw", "mem.w", "mem.b")
 """Names of the five channels of the off-chip memory."""
 
 
-@helper
-def mix(x: int) -> int:
-    """Scramble 32 bits (the finalizer of MurmurHash3); also callable from compiled code."""
-    x = ((x ^ (x >> 16)) * 0x85EBCA6B) & MASK
-    x = ((x ^ (x >> 13)) * 0xC2B2AE35) & MASK
-    return x ^ (x >> 16)
-
-
-@helper
-def stalled(key: int, threshold: int, cycle: int) -> bool:
-    """Whether a channel stalls in a cycle; also callable from compiled code.
-
-    Parameters
-    ----------
-    key, threshold : int
-        From `Stalls.of`.
-    cycle : int
-        Cycle of the run; only its low 32 bits are used.
-    """
-    return mix((key + cycle * 0x9E3779B1) & MASK) < threshold
+helper(mix)
+helper(stalled)
 
 
 @dataclass(frozen=True)
@@ -83,5 +66,4 @@ class Stalls:
 
     def of(self, name: str) -> tuple[int, int]:
         """Key and threshold of a channel, both 32 bits; a threshold of 0 never stalls."""
-        key = mix((self.seed + mix(zlib.crc32(name.encode()))) & MASK)
-        return key, min(round(self.probability.get(name, 0.0) * 2**32), MASK)
+        return key_and_threshold(name, self.probability.get(name, 0.0), self.seed)

@@ -312,7 +312,7 @@ def listener() -> Any:
 @cache
 def _folder() -> Path:
     """The folder of the compiled code of this version of the sources."""
-    sources = [*ROOT.glob("timing/**/*.py"), ROOT / "ir/stalls.py", ROOT / "ir/wire.py"]
+    sources = [*ROOT.glob("timing/**/*.py"), ROOT / "drivers/stalls.py", ROOT / "ir/wire.py"]
     sources += [path for name in ("model", "params") for path in ROOT.glob(f"hw/units/*/{name}.py")]
     texts = (path.read_bytes() for path in sorted(sources))
     # Numba files code by the path of its source, too.

@@ -1,12 +1,19 @@
 from __future__ import annotations
 
+import numpy as np
+import numpy.typing as npt
 import pytest
 
-from stepgen.drivers.stalls import stall_mask
 from stepgen.ir.errors import StepError
 from stepgen.ir.memory_timing import MemoryTiming
 from stepgen.ir.stalls import Stalls, stalled
 from stepgen.timing import compiled
+
+
+def stall_mask(key: int, threshold: int, start: int, count: int) -> npt.NDArray[np.bool_]:
+    """Whether a channel stalls, for each of some cycles."""
+    mask = stalled(key, threshold, np.arange(start, start + count, dtype=np.uint64))
+    return np.asarray(mask)
 
 
 def test_scalar_vector_and_compiled_agree() -> None:

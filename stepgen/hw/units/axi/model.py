@@ -1,8 +1,9 @@
 """Cycle model of the AXI4 master and of the off-chip memory behind it.
 
-The memory is not part of the design: its rules are in ``docs/memory-timing.md``, and
-``sim/verilator/axi_memory.sv`` is the same memory in SystemVerilog. The master is combinational, so
-a handshake on the bus is a pop or a push of one of its channels.
+The memory is not part of the design: its rules are in ``docs/memory-timing.md``. Simulations serve
+them cycle by cycle (``stepgen/drivers/memory_timing.py``, ``sim/verilator/axi_memory.sv``); here
+they are step functions, which say when they act next. The master is combinational, so a handshake
+on the bus is a pop or a push of one of its channels.
 """
 
 from __future__ import annotations
