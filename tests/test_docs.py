@@ -215,7 +215,7 @@ def test_a_report_is_explained_as_it_is(capsys):
 
 def test_files_that_pages_name_are_there():
     missing = []
-    for page in PAGES:
+    for page in [*PAGES, ROOT / "CONTRIBUTING.md"]:
         text = page.read_text()
         places = re.findall(rf"`((?:{'|'.join(FOLDERS)})/[\w./-]+)`", text)
         linked = [n for n in re.findall(r"\]\(([^)]+)\)", text) if "://" not in n]
