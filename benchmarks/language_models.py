@@ -107,8 +107,8 @@ def large() -> Table:
         "machine u55c, which the first one compiles; w8 and w4 are weights of 8 and 4 bits with "
         "scales, of 4 bits for 128 rows, a8 values of 8 bits. The share is that of the memory's "
         f"bandwidth, tokens a second are at {HZ / 1e6:.0f} MHz. Multipliers are divided evenly, by "
-        f"work with --change {_told(BY_WORK)}, or most are an array that the linears of a layer "
-        f"share, with --set array=shared and --change {_told(ARRAY)}.",
+        f"work with --change {_listed(BY_WORK)}, or most are an array that the linears of a layer "
+        f"share, with --set array=shared and --change {_listed(ARRAY)}.",
         (
             *("model", "parameters", "operators", "program s", "table s", "MB"),
             *("simulate s", "cycles", "share", "tokens/s"),
@@ -169,7 +169,7 @@ def _quantized(model: Model, scheme: str, group: int | None = None) -> Model:
     return Scaling(prepared(model), Schemes(scheme), Unseen(layers), group=group).made
 
 
-def _told(changes: dict[str, Any]) -> str:
+def _listed(changes: dict[str, Any]) -> str:
     return ", ".join(f"{name}={value}" for name, value in changes.items())
 
 

@@ -119,14 +119,14 @@ def test_what_is_drawn_would_deadlock():
 
 @pytest.mark.parametrize("seeds", some_slow([range(PROGRAMS), range(PROGRAMS, 3 * PROGRAMS)], 1))
 def test_an_explanation_does_not_contradict_itself(seeds):
-    told = 0
+    waits = 0
     for seed in seeds:
         _, deadlock = shallow_case(seed)
         if deadlock is None:
             continue
-        told += len(deadlock.waiting)
+        waits += len(deadlock.waiting)
         assert not contradicts(deadlock), str(deadlock)
-    assert told > len(seeds) / 2
+    assert waits > len(seeds) / 2
     assert contradicts(deadlock_of(("a", True, 2, 2), ("a", False, 0, 2))) == "a"
     assert contradicts(deadlock_of(("b", False, 0, 2), ("c", True, 2, 2))) == ""
 

@@ -102,8 +102,8 @@ def waits() -> dict[str, Any]:
 @pytest.mark.parametrize(("do", "by"), [(spins, signal.SIGXCPU), (waits, 0)])
 def test_what_takes_too_much_processor_time_hangs(do: Callable, by: int) -> None:
     pid, fd = forked(do, seconds=1)
-    with os.fdopen(fd) as told:
-        assert bool(told.read()) == (by == 0)
+    with os.fdopen(fd) as output:
+        assert bool(output.read()) == (by == 0)
     assert ended(pid) == by
 
 

@@ -271,7 +271,7 @@ def test_yosys_writes_cells() -> None:
 
 
 @interface("numba.core.event", "see there who tells listeners of numba:compile, and when")
-def test_numba_tells_what_it_compiles(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_numba_reports_what_it_compiles(monkeypatch: pytest.MonkeyPatch) -> None:
     from numba.core import event
 
     counts: list[int] = []
@@ -287,7 +287,9 @@ def test_numba_tells_what_it_compiles(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @interface("numba.config.CACHE_DIR", "see NUMBA_CACHE_DIR in numba.core.config")
-def test_numba_keeps_code_where_it_is_told(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_numba_keeps_code_in_the_given_folder(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     def doubled(x: int) -> int:
         return 2 * x
 
@@ -350,7 +352,7 @@ def test_python_knows_protocols() -> None:
         ("cocotb_tools.config.libs_dir", test_cocotb_has_a_library, "libs_dir"),
     ],
 )
-def test_a_change_is_told(
+def test_a_change_is_reported(
     monkeypatch: pytest.MonkeyPatch, changed: str, test: Callable[[], None], said: str
 ) -> None:
     monkeypatch.delattr(changed)

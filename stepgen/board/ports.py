@@ -66,7 +66,7 @@ class Port:
             self.link.write(Space.STREAMS, self.number << STREAM_BITS | slot * words, flat)
             done += count
         self.moved += room
-        self._tell()
+        self._report()
         return True
 
     def drain(self) -> bool:
@@ -82,7 +82,7 @@ class Port:
         rows = np.array(got, "<u4").view(np.uint8).reshape(-1, words * WORD)
         self.beats = np.concatenate([self.beats, rows[:, : self.port.payload_bytes]])
         self.moved += fresh
-        self._tell()
+        self._report()
         return True
 
     def agree(self, *, feeds: bool) -> None:
@@ -90,12 +90,12 @@ class Port:
         if feeds:
             self.moved += _since(self.moved, self._count(Count.GIVEN))
         else:
-            self._tell()
+            self._report()
 
     def _count(self, what: Count) -> int:
         return self.link.read(Space.COUNTS, COUNT_WORDS * self.number + what, 1)[0]
 
-    def _tell(self) -> None:
+    def _report(self) -> None:
         at = COUNT_WORDS * self.number + Count.GIVEN
         self.link.write(Space.COUNTS, at, [_modulo(self.moved)])
 

@@ -57,7 +57,7 @@ def command(program: MaybeProgram, hardware: HardwareOptions, *, json: bool) -> 
         from stepgen.tools import waiting
 
         loaded = program.load(draw=False)
-        outdated = program.tell_outdated(loaded, json=json)
+        outdated = program.warn_outdated(loaded, json=json)
         design = hardware.circuit().experiment(loaded).design
         with waiting.progress(quiet=json) as progress:
             used = estimate(design, progress=progress).total

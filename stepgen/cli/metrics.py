@@ -38,7 +38,7 @@ def command(
     design = hardware.circuit().experiment(loaded).design if policy == "hardware" else None
     costs = costs_of(loaded.graph, policy, design)
     dims, numbers, missing = _numbers(program, loaded, costs)
-    outdated = program.tell_outdated(loaded, json=json)
+    outdated = program.warn_outdated(loaded, json=json)
     if json:
         show_json({**_document(costs, dims, numbers), "outdated": outdated})
         return

@@ -112,7 +112,7 @@ def run(
             with atomic_file(path) as partial:
                 named: dict[str, Any] = {**arrays}
                 np.savez(partial, **named)
-    _tell(model, found, sorted(random), program.seed, out, json=json, generated=generated)
+    _print(model, found, sorted(random), program.seed, out, json=json, generated=generated)
 
 
 def decode(
@@ -138,7 +138,7 @@ def decode(
         with atomic_file(out) as partial:
             named: dict[str, Any] = {**found}
             np.savez(partial, **named)
-    _tell(made.model, found, [], program.seed, out, json=json, generated=text.generated)
+    _print(made.model, found, [], program.seed, out, json=json, generated=text.generated)
 
 
 @dataclass
@@ -305,7 +305,7 @@ def on_designs(
     return loaded, [*found.values()]
 
 
-def _tell(
+def _print(
     model: Model,
     found: dict[str, Any],
     drawn: list[str],

@@ -117,7 +117,7 @@ class ProgramOptions:
         anew = ["stepgen", "verilog", self.program, "-o", self.program, *imports]
         return f"{why}; {shlex.join(anew)} writes the folder anew"
 
-    def tell_outdated(self, loaded: Program, *, json: bool = False) -> str | None:
+    def warn_outdated(self, loaded: Program, *, json: bool = False) -> str | None:
         """Print what `outdated` finds on stderr, or return it for JSON's ``outdated``."""
         from stepgen.report import console
 

@@ -98,7 +98,7 @@ def _loaded(
     from stepgen.report.ran import Ran
 
     loaded = program.load()
-    outdated = program.tell_outdated(loaded, json=json)
+    outdated = program.warn_outdated(loaded, json=json)
     experiment = when.timing().experiment(loaded, hardware.circuit(), seed=program.seed)
     return Ran(loaded, experiment, problem=experiment.unpredicted, outdated=outdated)
 

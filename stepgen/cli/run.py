@@ -87,7 +87,7 @@ def command(
     with waiting.progress(quiet=json) as progress:
         progress("building the program", 0.0)
         loaded = program.load()
-        outdated = program.tell_outdated(loaded, json=json)
+        outdated = program.warn_outdated(loaded, json=json)
         progress("running", 0.1)
         result = ran(loaded, asked)
     streams = loaded.graph.outputs

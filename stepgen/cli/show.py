@@ -106,7 +106,7 @@ def command(
             models.show(program, model, settings, json=json)
             return
     loaded = named.load(draw=start_times, tensors=start_times, made=made)
-    program.tell_outdated(loaded)
+    program.warn_outdated(loaded)
     if drawn:
         _draw(_picture(loaded, hardware, design=design, every=every), svg, dot, json=json)
     elif start_times:

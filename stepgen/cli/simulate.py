@@ -89,7 +89,7 @@ def command(
     with waiting.progress(quiet=json) as progress, judged(program):
         progress("building the program", 0.0)
         loaded = loaded_for(program)
-        outdated = program.tell_outdated(loaded, json=json)
+        outdated = program.warn_outdated(loaded, json=json)
         result = simulated(loaded, machine, asked.depth, cycles, progress)
         progress("simulating (done)", 0.9)
         data = result.document()

@@ -38,7 +38,7 @@ def command(
     board, auto = where.board()
     check_open(board, program.program)
     loaded = program.load(draw=False)
-    outdated = program.tell_outdated(loaded, json=json)
+    outdated = program.warn_outdated(loaded, json=json)
     with waiting.progress(quiet=json) as progress:
         design = hardware.circuit().fitting(loaded, board, progress=progress)
         result = synthesized(

@@ -93,7 +93,7 @@ def _one(
     from stepgen.tools import waiting
 
     loaded = program.load(tensors=False)
-    outdated = program.tell_outdated(loaded, json=json)
+    outdated = program.warn_outdated(loaded, json=json)
     with waiting.progress(quiet=json) as progress:
         result = timed(program, loaded, hardware.circuit(), when.timing(), progress)
         data = document(result, every=every or json)

@@ -88,11 +88,11 @@ class TooLarge(StepError):
     """
 
     def __init__(self, design: Design, graph: Graph, budget: Budget) -> None:
-        super().__init__(_told(design, graph, budget))
+        super().__init__(_sentence(design, graph, budget))
         self.bits = on_chip_bits(design)
 
 
-def _told(design: Design, graph: Graph, budget: Budget) -> str:
+def _sentence(design: Design, graph: Graph, budget: Budget) -> str:
     """Its largest needs, and what helps."""
     groups: dict[str, list[Need]] = {}
     for need in needs(design, budget):

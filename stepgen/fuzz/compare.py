@@ -29,7 +29,7 @@ from ..ir.wire import VALUE, same_bits
 from ..program import tiles
 from ..semantics.executor import Result
 from ..semantics.shapes import measure
-from ..timing.deadlock import MOST_TOLD, Deadlock
+from ..timing.deadlock import MOST_NAMED, Deadlock
 from ..timing.drive import TooLong
 from ..timing.model import Fault, Prediction
 from ..timing.tiles.machines import SDA
@@ -227,7 +227,7 @@ def one_less(deadlock: Deadlock, design: Design) -> list[dict[str, int]]:
         for name, depth in deadlock.remedy.items()
         if depth - 1 > max(design.channel[name].depth, design.channel[name].delay + 1)
     }
-    if len(deadlock.remedy) > MOST_TOLD:
+    if len(deadlock.remedy) > MOST_NAMED:
         return [less] if less.keys() == deadlock.remedy.keys() else []
     return [{name: depth} for name, depth in less.items()]
 

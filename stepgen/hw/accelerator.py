@@ -81,7 +81,7 @@ class Accelerator(wiring.Component):
             for unit in design.units
             for member in self.cores[unit.name].extra_ports().values()
         }
-        self.telling = [k for k, unit in enumerate(design.units) if self.cores[unit.name].details]
+        self.reporting = [k for k, unit in enumerate(design.units) if self.cores[unit.name].details]
         count = len(design.channels)
         super().__init__(
             {
@@ -91,7 +91,7 @@ class Accelerator(wiring.Component):
                 "stopping": Out(1),
                 "done": Out(1),
                 "error": Out(len(design.units)),
-                "detail": Out(DETAIL_BITS * len(self.telling)),
+                "detail": Out(DETAIL_BITS * len(self.reporting)),
                 "cycle": Out(CYCLE_BITS),
                 "moves_in": Out(count),
                 "moves_out": Out(count),
@@ -142,7 +142,7 @@ class Accelerator(wiring.Component):
                 )
             m.d.comb += core.running.eq(active)
             if core.details:
-                place = self.telling.index(index)
+                place = self.reporting.index(index)
                 with m.If(core.error):
                     m.d.sync += self.detail.word_select(place, DETAIL_BITS).eq(core.detail)
             if core.finishes:

@@ -25,7 +25,7 @@ class Control(wiring.Component):
     Parameters
     ----------
     channels, units : int
-    telling : sequence of int
+    reporting : sequence of int
         Units that report the cause of an error, by their numbers from 0.
     counted : sequence of int
         Channels that are counted, by their numbers from 0; the counters of others read 0.
@@ -49,9 +49,9 @@ class Control(wiring.Component):
     number of units and channels.
     """
 
-    def __init__(self, channels: int, units: int, telling=(), *, counted, part=inline):
+    def __init__(self, channels: int, units: int, reporting=(), *, counted, part=inline):
         self.channels, self.units, self.counted = channels, units, counted
-        self.telling = telling
+        self.reporting = reporting
         self.part = part
         self.address_bits = address_bits(channels)
         super().__init__(
@@ -63,7 +63,7 @@ class Control(wiring.Component):
                 "stopping": In(1),
                 "done": In(1),
                 "error": In(units),
-                **({"detail": In(DETAIL_BITS * len(telling))} if telling else {}),
+                **({"detail": In(DETAIL_BITS * len(reporting))} if reporting else {}),
                 "cycle": In(CYCLE_BITS),
                 **dict.fromkeys(EVENTS, In(len(counted))),
                 "read_moves": In(1),
@@ -105,7 +105,7 @@ class Control(wiring.Component):
                 m.d.sync += count.eq(count + moves)
 
         details = {
-            unit: self.detail.word_select(n, DETAIL_BITS) for n, unit in enumerate(self.telling)
+            unit: self.detail.word_select(n, DETAIL_BITS) for n, unit in enumerate(self.reporting)
         }
         code, detail = _first(m, self.error, details)
         single = Signal(32)

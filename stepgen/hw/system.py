@@ -75,7 +75,7 @@ class System(wiring.Component):
         m = Module()
         design = self.design
         m.submodules.accelerator = core = Accelerator(design, part=self.part)
-        size = (len(design.channels), len(design.units), core.telling)
+        size = (len(design.channels), len(design.units), core.reporting)
         counts = counted(design)
         control = Control(*size, counted=counts, part=self.part)
         reset = next(resets(m, platform))

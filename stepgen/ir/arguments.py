@@ -251,7 +251,7 @@ def _sequence(value: Any, origin: Any, hints: Sequence[Any]) -> tuple[Any, ...] 
         made = [fit(x, h) for x, h in zip(items, rest, strict=True)]
     except (TypeError, Unfit) as error:
         many = f"{len(each)} values" if fixed else "a sequence"
-        one = str(error) if isinstance(error, Unfit) else _told(each[0]) if each else ""
+        one = str(error) if isinstance(error, Unfit) else _described(each[0]) if each else ""
         raise Unfit(f"{many}, each of them {one}" if each else "empty") from None
     return made if origin is list else tuple(made)
 
@@ -262,10 +262,10 @@ def _mapping(value: Any, key: Any = Any, item: Any = Any) -> dict[Any, Any]:
             raise Unfit
         return {fit(k, key): fit(v, item) for k, v in value.items()}
     except Unfit:
-        raise Unfit(f"a mapping from {_told(key)} to {_told(item)}") from None
+        raise Unfit(f"a mapping from {_described(key)} to {_described(item)}") from None
 
 
-def _told(hint: Any) -> str:
+def _described(hint: Any) -> str:
     """Description of a type for messages."""
     try:
         fit(_Nothing(), hint)

@@ -100,7 +100,7 @@ def reasons(
     """
     run = experiment.run_of(experiment.known)
     path = critical_path(experiment.design, run, limit=experiment.max_cycles)
-    teller = _Teller(prediction, alike)
+    teller = _Sentences(prediction, alike)
     phases = [teller.phase(spans) for spans in _phases(path, teller.key, prediction.cycles)]
     least = bounds(experiment, prediction)
     sentences = teller.uneven(path) + teller.losses(path)
@@ -209,7 +209,7 @@ def _pieces(path: Sequence[Span], key: Any, cycles: int) -> list[Span]:
     ]
 
 
-class _Teller:
+class _Sentences:
     """Sentences about one run."""
 
     def __init__(self, prediction: Prediction, alike: Mapping[str, Sequence[str]]) -> None:

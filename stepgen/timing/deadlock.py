@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 R = TypeVar("R")
 
-MOST_TOLD = 8
+MOST_NAMED = 8
 """Most waiting actors, or FIFOs to make deeper, that a message names."""
 
 
@@ -82,12 +82,12 @@ class Deadlock(StepError):
     def advise(self, remedy: Mapping[str, int]) -> None:
         """Add the smallest depths that let the run end; none if no depth does."""
         self.remedy = dict(remedy)
-        if len(remedy) <= MOST_TOLD:
+        if len(remedy) <= MOST_NAMED:
             depths = " and ".join(
                 f"a depth of {depth} for {name}" for name, depth in remedy.items()
             )
         else:
-            first = ", ".join(list(remedy)[:MOST_TOLD])
+            first = ", ".join(list(remedy)[:MOST_NAMED])
             depths = (
                 f"a depth of {max(remedy.values())} for each of {len(remedy)} FIFOs ({first}, …)"
             )
@@ -114,9 +114,9 @@ def explain(layout: Layout, M: npt.NDArray[np.int64], cycle: int) -> Deadlock:
         waiting = [edges[edge] for edge in nx.find_cycle(waits)]
     except nx.NetworkXNoCycle:
         waiting = list(edges.values())
-    listed = ", ".join(str(w) for w in waiting[:MOST_TOLD])
-    if len(waiting) > MOST_TOLD:
-        listed += f" and {len(waiting) - MOST_TOLD} more wait"
+    listed = ", ".join(str(w) for w in waiting[:MOST_NAMED])
+    if len(waiting) > MOST_NAMED:
+        listed += f" and {len(waiting) - MOST_NAMED} more wait"
     return Deadlock(f"{layout.title} deadlocks in cycle {cycle}: {listed}", cycle, waiting)
 
 
@@ -194,7 +194,7 @@ def _smallest_depths(
             return {}
         depths |= dict.fromkeys(sorted(full), AMPLE)
         stuck = _stuck(run, depths)
-    together = [list(depths)] if len(depths) > MOST_TOLD else [[name] for name in depths]
+    together = [list(depths)] if len(depths) > MOST_NAMED else [[name] for name in depths]
 
     def among(names: list[str], depth: int) -> dict[str, int]:
         return {**depths, **{name: max(depth, own[name]) for name in names}}

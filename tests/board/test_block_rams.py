@@ -110,7 +110,7 @@ def test_the_circuit_has_the_blocks_that_the_table_says(name: str, board: str) -
 
 @pytest.mark.parametrize("seed", some_slow(range(40), 1))
 def test_drawn_circuits_have_the_blocks_that_the_table_says(seed: int) -> None:
-    """On ECP5 the blocks themselves; elsewhere the memories that tools are told to put there."""
+    """On ECP5 the blocks themselves; elsewhere the memories that tools are asked to put there."""
     case = draw.case(83, seed)[0]
     try:
         design = case.experiment().design
@@ -125,7 +125,7 @@ def test_drawn_circuits_have_the_blocks_that_the_table_says(seed: int) -> None:
             counted = taken(design, board)
             assert counted.total - counted.around["control and counters"] == blocks_in(text, "ecp5")
             continue
-        told = Counter(
+        requested = Counter(
             (int(bits), int(rows))
             for bits, rows in re.findall(
                 r'attribute \\ram_style "block"\n(?:  attribute .*\n)*'
@@ -135,7 +135,7 @@ def test_drawn_circuits_have_the_blocks_that_the_table_says(seed: int) -> None:
         )
         shallow = SHALLOW if blocks.lut_ram else 0
         table = Counter((r.bits, r.rows) for r in own if r.rows > shallow and not r.constant)
-        assert table <= told
+        assert table <= requested
 
 
 class Alone(Elaboratable):

@@ -1,4 +1,4 @@
-"""What is wrong in a board's file is told in one sentence, when it is read."""
+"""What is wrong in a board's file is reported in one sentence, when it is read."""
 
 from __future__ import annotations
 
@@ -68,13 +68,13 @@ def changed(name: str, path: str, value: Any = None) -> dict[str, Any]:
     return data
 
 
-def refused(read: Read, name: str, content: dict[str, Any] | str | bytes, *told: str) -> None:
+def refused(read: Read, name: str, content: dict[str, Any] | str | bytes, *expected: str) -> None:
     with pytest.raises(StepError) as caught:
         read(name, content)
     text = str(caught.value)
     assert text.startswith(f"boards/{name}.toml"), text
     assert len(text.splitlines()) == 1
-    for words in told:
+    for words in expected:
         assert words in text, (words, text)
 
 
@@ -122,12 +122,12 @@ def test_values_of_another_type(read: Read, name: str) -> None:
     for path, value in keys(tomllib.loads(FILES[name])):
         table, _, key = path.rpartition("/")
         for other in others(path, value):
-            told = [
+            expected = [
                 *table.split("/"),
                 key,
                 *([shown(other)] if isinstance(other, int | str) else []),
             ]
-            refused(read, name, changed(name, path, other), *told)
+            refused(read, name, changed(name, path, other), *expected)
 
 
 VALUES: dict[str, list[Any]] = {
@@ -204,18 +204,18 @@ def test_values_that_can_not_be(read: Read, name: str) -> None:
         for path, values in wrong.items():
             table, _, key = path.rpartition("/")
             for value in values:
-                told = [*table.split("/"), key]
+                expected = [*table.split("/"), key]
                 if isinstance(value, str | int) and table != "tied":
-                    told.append(shown(value))
-                if path == "memory/kind":  # what is missing for another kind may be told
-                    told = ["memory", "kind"]
+                    expected.append(shown(value))
+                if path == "memory/kind":  # the message may name what is missing for another kind
+                    expected = ["memory", "kind"]
                 elif value == 4096:  # it is the kind that is wrong
-                    told = ["memory can't have bytes, as its kind is sdram"]
+                    expected = ["memory can't have bytes, as its kind is sdram"]
                 elif path in ("tied/elsewhere", "standards/elsewhere"):
-                    told = [table, "'elsewhere'"]
+                    expected = [table, "'elsewhere'"]
                 elif path == "vivado/design/A B":
-                    told = [key]
-                refused(read, name, changed(name, path, value), *told)
+                    expected = [key]
+                refused(read, name, changed(name, path, value), *expected)
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -250,7 +250,7 @@ def test_memory_of_one_port_is_only_there_on_ice40(read: Read) -> None:
 
 
 @pytest.mark.parametrize(
-    ("content", "told"),
+    ("content", "expected"),
     [
         ("hello\n", "is not TOML: "),
         ("hz = " + "9" * 5000, "is not TOML: "),
@@ -260,8 +260,8 @@ def test_memory_of_one_port_is_only_there_on_ice40(read: Read) -> None:
         ("clock = 5\nclock = 6\n", "is not TOML: "),
     ],
 )
-def test_what_is_no_file_of_a_board(read: Read, content: str | bytes, told: str) -> None:
-    refused(read, "mine", content, told)
+def test_what_is_no_file_of_a_board(read: Read, content: str | bytes, expected: str) -> None:
+    refused(read, "mine", content, expected)
 
 
 def test_the_name_of_a_file_is_that_of_its_board(read: Read) -> None:

@@ -253,8 +253,8 @@ def test_a_family_has_hard_blocks_and_tools() -> None:
     assert names == set(modules("stepgen.hw.board.families"))
     placed = {board.chip.family for board in BOARDS.values() if not board.vivado}
     assert placed == set(modules("stepgen.synth.toolchains"))
-    told = f"no open tools place parts of artix7, only those of {', '.join(sorted(placed))}"
-    with pytest.raises(StepError, match=told):
+    message = f"no open tools place parts of artix7, only those of {', '.join(sorted(placed))}"
+    with pytest.raises(StepError, match=message):
         toolchain("artix7")
 
 

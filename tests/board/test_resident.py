@@ -168,7 +168,7 @@ def test_a_step_behind_a_lost_link_is_carried_out_once(
     assert np.array_equal(np.array(device.step(streams(2))["y"]), wanted([0, 1, 2]))
 
 
-def test_a_board_that_has_lost_its_tensors_is_told(device: Device) -> None:
+def test_a_board_that_has_lost_its_tensors_is_reported(device: Device) -> None:
     place = device._resident._mark_at()
     assert place is not None
     device.link.write(Space.MEMORY, place, [7])
@@ -204,7 +204,7 @@ def test_a_token_moves_less_than_two_kilobytes() -> None:
 
 
 @pytest.mark.parametrize(
-    ("use", "told"),
+    ("use", "message"),
     [
         (lambda d: d.write({"v": W}), "sums has no tensor 'v', it has w, total"),
         (lambda d: d.write({"w": W[1:]}), r"tensor w has shape \[16, 8\], but its contents have"),
@@ -215,8 +215,8 @@ def test_a_token_moves_less_than_two_kilobytes() -> None:
         (lambda d: d.read("v"), "tensor 'v' was not written to the board"),
     ],
 )
-def test_bad_input_is_one_sentence(device: Device, use: Any, told: str) -> None:
-    with pytest.raises(sg.StepError, match=told):
+def test_bad_input_is_one_sentence(device: Device, use: Any, message: str) -> None:
+    with pytest.raises(sg.StepError, match=message):
         use(device)
     assert np.array_equal(np.array(device.step(streams(0))["y"]), wanted([0]))
 

@@ -266,7 +266,7 @@ BROKEN = {
 @pytest.mark.parametrize("name", BROKEN)
 def test_a_chip_that_is_slower_is_seen(name: str, tmp_path: Path) -> None:
     """The simulated SDRAM tells of each distance that the controller does not keep."""
-    value, told = BROKEN[name]
+    value, message = BROKEN[name]
     timing, bus = SETTINGS["16 pins, 64 bits"]
     built, drawn = simulation(timing, bus), Drawn(timing, bus, 2)
     cases = [drawn.fill(), *(drawn.case(k) for k in range(12))]
@@ -278,7 +278,7 @@ def test_a_chip_that_is_slower_is_seen(name: str, tmp_path: Path) -> None:
         check=False,
     )
     assert done.returncode
-    assert told in done.stderr
+    assert message in done.stderr
 
 
 @pytest.mark.parametrize("name", ["cas", "rcd", "rp", "wr", "rfc", "refi", "late"])

@@ -313,7 +313,7 @@ def test_a_cable_that_is_put_back_in_time_goes_unnoticed(
     assert link.traffic.repeated >= pulled.lost - 1
 
 
-def test_a_port_that_is_gone_is_told_and_may_come_again(wire: SerialWire) -> None:
+def test_a_port_that_is_gone_is_reported_and_may_come_again(wire: SerialWire) -> None:
     """The run is over, in one sentence; the next one finds the board as it is."""
     link = Link(wire)
     words = list(range(3 * MOST_WORDS))
@@ -394,19 +394,19 @@ def test_words_are_most_of_the_bytes(wire: SerialWire) -> None:
         assert 4 * len(words) >= 0.8 * max(traffic.sent - sent, traffic.received - received)
 
 
-def test_another_design_is_told(
+def test_another_design_is_reported(
     wire: SerialWire, experiment: Experiment, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Also the same of other circuits: of another stepgen, or with another Verilog kernel."""
-    other, told = replace(AROUND, clock=2_000_000), "holds another design than rows"
-    with pytest.raises(LinkError, match=told):
+    other, message = replace(AROUND, clock=2_000_000), "holds another design than rows"
+    with pytest.raises(LinkError, match=message):
         Session(Link(wire), experiment.design, other, interface(experiment.design))
     monkeypatch.setattr(top, "circuits", lambda design: "other ones")
-    with pytest.raises(LinkError, match=told):
+    with pytest.raises(LinkError, match=message):
         Session(Link(wire), experiment.design, AROUND, interface(experiment.design))
 
 
-def test_a_board_that_is_gone_is_told(
+def test_a_board_that_is_gone_is_reported(
     board: Path, experiment: Experiment, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with virtual.switched_on(board, AROUND) as wire:
@@ -418,7 +418,7 @@ def test_a_board_that_is_gone_is_told(
             link.read(Space.MEMORY, 0, 1)
 
 
-def test_another_host_is_told(wire: SerialWire) -> None:
+def test_another_host_is_reported(wire: SerialWire) -> None:
     wire.patience = 0.5
     link = Link(wire)
     link._next = (link._next + 1000) % (1 << 16)
@@ -467,7 +467,7 @@ def test_a_board_that_is_stopped_is_left(
         (".", "Is a directory"),
     ],
 )
-def test_a_port_that_is_none_is_told(name: str, why: str) -> None:
+def test_a_bad_port_is_reported(name: str, why: str) -> None:
     with pytest.raises(sg.StepError, match=f"^the serial port {name} can't be opened: {why}$"):
         SerialWire(name, 115_200)
 
@@ -483,7 +483,7 @@ def test_what_a_board_can_not_hold_is_refused() -> None:
         Device("virtual:abacus", g)
 
 
-def test_arguments_that_are_none_are_told_in_the_users_line(experiment: Experiment) -> None:
+def test_invalid_arguments_are_reported_in_the_users_line(experiment: Experiment) -> None:
     board, graph = "virtual:ulx3s-85f", experiment.graph
     wrong: list[tuple[tuple[Any, ...], dict[str, Any], str]] = [
         ((board, (graph, {})), {}, "program must be a graph or a path or a string, not "),
@@ -493,8 +493,8 @@ def test_arguments_that_are_none_are_told_in_the_users_line(experiment: Experime
         ((board, graph), {"onchip": "x"}, "onchip must be "),
         ((board,), {}, "missing a required argument: 'program'"),
     ]
-    for given, named, told in wrong:
-        with pytest.raises(sg.StepError, match=rf"^Device at test_virtual\.py:\d+: {told}"):
+    for given, named, message in wrong:
+        with pytest.raises(sg.StepError, match=rf"^Device at test_virtual\.py:\d+: {message}"):
             Device(*given, **named)
 
 

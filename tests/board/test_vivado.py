@@ -218,10 +218,10 @@ def test_the_project_is_whole(folder: Path, board: Board, design: Design) -> Non
     assert all(f'`include "{name}"' in text for name in rest - set(names))
     (included,) = [given for given in called if given[:2] == ("set_property", "include_dirs")]
     assert vivado.tcl.splitlist(included[2]) == (str(folder),)
-    told = [
+    commands = [
         given for given in called if given[:3] == ("set_property", "file_type", "SystemVerilog")
     ]
-    assert [Path(given[-1]).name for given in told] == names[1:]
+    assert [Path(given[-1]).name for given in commands] == names[1:]
     assert ("set_property", "top", top(folder), "the get_filesets") in called
 
 
@@ -230,14 +230,16 @@ def test_a_clock_that_is_not_met_leaves_no_bitstream(folder: Path) -> None:
         vivado = built(folder)
         bitstream(folder).write_bytes(b"old")
         vivado.properties[f"STATS.{what}"] = "-0.004"
-        told = f"the clock of 100 MHz is not met, {what} is -0.004 ns; stepgen build --clock asks"
-        with pytest.raises(tkinter.TclError, match=re.escape(told)):
+        message = (
+            f"the clock of 100 MHz is not met, {what} is -0.004 ns; stepgen build --clock asks"
+        )
+        with pytest.raises(tkinter.TclError, match=re.escape(message)):
             vivado.source(project.BUILD)
         assert not bitstream(folder).exists()
         assert ("report_timing_summary", "-file") in [given[:2] for given in vivado.called]
 
 
-def test_a_run_that_stops_is_told(folder: Path) -> None:
+def test_a_run_that_stops_is_reported(folder: Path) -> None:
     vivado = built(folder)
     vivado.properties["PROGRESS"] = "42%"
     with pytest.raises(tkinter.TclError, match=r"implementation stopped at 42%, see .*project"):

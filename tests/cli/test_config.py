@@ -75,7 +75,7 @@ def test_a_file_is_for_several_commands(stepgen, settings) -> None:
     assert stepgen("time made --config near --json").json["settings"]["latency"] == 7
 
 
-def test_the_line_tells_the_file_from_the_command_line(stepgen, here) -> None:
+def test_the_line_distinguishes_the_file_from_the_command_line(stepgen, here) -> None:
     text = "program = 'p.py:layer'\nlanes = 2\nset = { width = 4, rows = 4 }"
     (here / "stepgen.toml").write_text(text)
     line = stepgen("time --config stepgen.toml --latency 50 --set width=6").out.splitlines()[-1]

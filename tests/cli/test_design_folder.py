@@ -91,8 +91,8 @@ def test_one_of_other_circuits_is_written_anew_where_o_says(
     monkeypatch.setattr(design_writer, "made_by", lambda design: "others")
     said = stepgen("verilog built")
     assert said.code == 2
-    told = "built lacks layer.v as stepgen would write it now: -o built writes it anew there"
-    assert told in said.err
+    message = "built lacks layer.v as stepgen would write it now: -o built writes it anew there"
+    assert message in said.err
     assert {p.name: p.read_bytes() for p in folder.iterdir()} == before
     assert not (here / "build").exists()
     assert "is not built again" not in stepgen("verilog built -o built").out
@@ -104,8 +104,10 @@ def test_other_inputs_are_written_to_another_folder(stepgen, folder) -> None:
     before = {p.name: p.read_bytes() for p in folder.iterdir()}
     said = stepgen("verilog built --inputs in.npz")
     assert said.code == 2
-    told = "built lacks inputs.npz, design.json as stepgen would write it now: name another folder"
-    assert told in said.err
+    message = (
+        "built lacks inputs.npz, design.json as stepgen would write it now: name another folder"
+    )
+    assert message in said.err
     assert {p.name: p.read_bytes() for p in folder.iterdir()} == before
     assert stepgen("verilog built --inputs in.npz -o other").code == 0
 
@@ -125,10 +127,10 @@ def test_files_of_others_are_not_replaced(stepgen, here, line, place) -> None:
     said = stepgen(line)
     assert said.code == 2
     folder, _, name = place.rpartition("/")
-    told = (
+    message = (
         f"can't write {folder}: it is not a design folder, and its {name} might be replaced: name"
     )
-    assert told in said.err
+    assert message in said.err
     assert [str(p.relative_to(here)) for p in here.rglob("mine/**/*") if p.is_file()] == [place]
     assert (here / place).read_text() == "{}"
 
@@ -189,7 +191,7 @@ def test_an_example_goes_before_a_folder_of_its_name(stepgen, folder) -> None:
     assert stepgen(f"verilog {SMALL} -o moe --json").json["built"]
 
 
-def test_help_tells_the_defaults() -> None:
+def test_help_shows_the_defaults() -> None:
     bus, plain = Bus(), inspect.signature(Experiment).parameters["lanes"].default
     wanted = {"lanes": plain, "bus_bits": bus.data_bits, "burst": bus.burst}
     wanted["outstanding"] = bus.outstanding
@@ -250,7 +252,7 @@ def test_every_command_is_asked_for_other_circuits() -> None:
 @pytest.mark.parametrize(
     "command", others_slow(OUTDATED, ("show", "time", "test", "simulate", "run"))
 )
-def test_results_of_other_circuits_than_the_folders_are_told(
+def test_results_of_other_circuits_than_the_folders_are_reported(
     stepgen, here, folder, command, monkeypatch
 ) -> None:
     if command == "synth":
@@ -260,17 +262,19 @@ def test_results_of_other_circuits_than_the_folders_are_told(
     quiet = stepgen(f"{line} --json")
     made_by_others(folder, "0.0.9")
     said, data = stepgen(line), stepgen(f"{line} --json")
-    told = "built/layer.v was made by other circuits than those that are here now; stepgen verilog"
-    assert f"{told} built -o built writes the folder anew\n" in said.err
+    message = (
+        "built/layer.v was made by other circuits than those that are here now; stepgen verilog"
+    )
+    assert f"{message} built -o built writes the folder anew\n" in said.err
     if command in ("test", "deploy"):
         assert said.code == data.code == 2
-        assert told in data.json["error"]
+        assert message in data.json["error"]
     elif command == "show":  # prints what the folder holds
-        assert (data.json, told in data.err) == (quiet.json, True)
+        assert (data.json, message in data.err) == (quiet.json, True)
     else:
         assert said.code == 0
-        assert (quiet.json["outdated"], told in data.json["outdated"]) == (None, True)
-        assert told not in data.err
+        assert (quiet.json["outdated"], message in data.json["outdated"]) == (None, True)
+        assert message not in data.err
     assert stepgen("verilog built -o built").code == 0
     assert "other circuits" not in stepgen(line).err
 

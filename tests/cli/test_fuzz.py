@@ -53,23 +53,23 @@ def test_what_was_imported_is_reported(stepgen, here: Path) -> None:
     before = dict(function._KINDS)
     try:
         line = "fuzz --no-rtl --cases 4 --seed 1 --import own.py -o f"
-        told, said = stepgen(f"{line} --json").json, stepgen(line).out
+        report, said = stepgen(f"{line} --json").json, stepgen(line).out
         refused = {"refused: function: map # at the fuzzer: mirrored() has no circuit yet": 2}
         counted = imported({"operator map sized": 2, "operator scan sized": 1}, refused)
     finally:
         function._KINDS.clear()
         function._KINDS.update(before)
     assert counted == {"mirrored": (0, "mirrored() has no circuit yet"), "sized": (3, "")}
-    assert told["imported"].keys() == counted.keys()
-    for name, count in told["imported"].items():
+    assert report["imported"].keys() == counted.keys()
+    for name, count in report["imported"].items():
         assert (count["cases"] == 0) == (count["why"] is not None)
         assert re.search(rf"^{name}: in (0 cases \(.+\)|[1-9]\d* cases)$", said, re.MULTILINE)
-    assert any(name.startswith("axi/model.py:") for name in told["not_taken"])
+    assert any(name.startswith("axi/model.py:") for name in report["not_taken"])
     assert "'no': the condition of an if or while was never false" in said
     assert not re.search(r"model.py:\d+ (yes|no),", said)
 
 
-def test_a_seed_is_drawn_and_told(stepgen, here: Path) -> None:
+def test_a_seed_is_drawn_and_printed(stepgen, here: Path) -> None:
     seeds = {stepgen("fuzz --no-rtl --cases 1 -o f --json").json["seed"] for _ in range(2)}
     assert len(seeds) == 2
 
@@ -134,8 +134,8 @@ def test_a_case_is_replayed(stepgen, here: Path) -> None:
 @needs_icarus
 @pytest.mark.slow
 def test_a_campaign_with_four_states_is_one_of_its_own(stepgen, here: Path) -> None:
-    told = stepgen("fuzz --simulator icarus --cases 1 --seed 4 -o f --json").json
-    assert (told["simulator"], told["cases"], told["failed"]) == ("icarus", 1, 0)
+    report = stepgen("fuzz --simulator icarus --cases 1 --seed 4 -o f --json").json
+    assert (report["simulator"], report["cases"], report["failed"]) == ("icarus", 1, 0)
     assert [p.name for p in (here / "f").iterdir()] == ["4-icarus.json"]
 
 

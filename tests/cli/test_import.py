@@ -143,7 +143,7 @@ def test_a_design_folder_is_loaded_with_the_files_that_it_needs(stepgen, forget)
     assert "is not built again" in again.out
 
 
-def test_what_can_not_be_imported_is_told(stepgen, forget, here: Path) -> None:
+def test_what_can_not_be_imported_is_reported(stepgen, forget, here: Path) -> None:
     (here / "saved.json").write_text(stepgen("show own.py:layer --json").out)
     said = stepgen("show saved.json --import other.py")
     assert (said.code, said.err) == (2, "stepgen: there is no file other.py\n")

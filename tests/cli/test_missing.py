@@ -1,4 +1,4 @@
-"""What is missing or undefined is told in words: no command prints None, nan or inf."""
+"""What is missing or undefined is shown in words: no command prints None, nan or inf."""
 
 from __future__ import annotations
 

@@ -223,7 +223,7 @@ def test_an_error_in_a_folder_without_write_permission_names_the_given_path(
 
 
 @pytest.mark.parametrize("key", FILES, ids=" ".join)
-def test_where_no_file_can_be_made_is_told_before_the_work(
+def test_where_no_file_can_be_made_is_reported_before_the_work(
     stepgen, here, key, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     place = f"closed/deep/x{OUTPUTS[key].suffixes[0]}"

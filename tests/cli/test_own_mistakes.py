@@ -164,9 +164,9 @@ def test_a_mistake_is_one_sentence(
     assert right in FILES[file]
     (there / file).write_text(FILES[file].replace(right, wrong))
     commands = ("run", "verilog", "time")
-    told = next(one for c in commands if (one := stepgen(f"{c} {file}:layer")).code)
-    assert told.code == 2
-    assert re.match(rf"stepgen: .*{said}", told.err.splitlines()[-1])
+    ended = next(one for c in commands if (one := stepgen(f"{c} {file}:layer")).code)
+    assert ended.code == 2
+    assert re.match(rf"stepgen: .*{said}", ended.err.splitlines()[-1])
 
 
 def test_a_step_that_does_not_look_is_found_in_many_runs(stepgen, there: Path) -> None:
@@ -192,6 +192,6 @@ def test_no_missing_line_ends_in_a_traceback(stepgen, there: Path, file: str) ->
 def test_a_file_beside_the_program_is_the_users_too(stepgen, there: Path) -> None:
     (there / "beside.py").write_text(FILES["leaky.py"].replace("numbers.maximum", "numbers.most"))
     (there / "main.py").write_text("from beside import layer as made\n\nlayer = made\n")
-    told = stepgen("run main.py:layer")
-    assert told.code == 2
-    assert re.search("LeakyRelu.compute at beside.py:29: AttributeError", told.err)
+    ended = stepgen("run main.py:layer")
+    assert ended.code == 2
+    assert re.search("LeakyRelu.compute at beside.py:29: AttributeError", ended.err)

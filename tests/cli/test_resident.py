@@ -29,7 +29,7 @@ def small(here) -> None:
 
 @pytest.mark.slow
 def test_tokens_run_on_weights_that_stay(stepgen, small) -> None:
-    made = stepgen(f"{LINE} --more 3 --json -o board.npz --report told.json").json
+    made = stepgen(f"{LINE} --more 3 --json -o board.npz --report run.json").json
     text = stepgen(f"run {MODEL} --ids ids.npy --more 3 --json -o host.npz").json
     assert made["generated"] == text["generated"]
     with np.load("board.npz") as board, np.load("host.npz") as host:

@@ -16,11 +16,11 @@ START = [sys.executable, "-m", "stepgen"]
 
 @pytest.mark.parametrize("option", ["-V", "--version"])
 def test_the_module_is_the_command(stepgen, option) -> None:
-    told = stepgen(option)
-    assert told.code == 0
-    assert told.out.startswith("stepgen ")
+    said = stepgen(option)
+    assert said.code == 0
+    assert said.out.startswith("stepgen ")
     done = subprocess.run([*START, option], capture_output=True, text=True, check=True)
-    assert done.stdout == told.out
+    assert done.stdout == said.out
 
 
 COMPLETING = """
@@ -66,7 +66,7 @@ def test_standard_streams_may_be_closed() -> None:
 
 
 @pytest.mark.parametrize("option", some_slow(["", "--json"], 1))
-def test_output_that_has_no_room_is_told(tmp_path, option) -> None:
+def test_output_that_has_no_room_is_reported(tmp_path, option) -> None:
     def no_room() -> None:
         resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
 

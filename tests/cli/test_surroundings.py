@@ -140,7 +140,7 @@ def test_every_command_takes_as_many_dims(stepgen, here, command: str) -> None:
 
 @pytest.mark.filterwarnings("error")
 @pytest.mark.parametrize("name", ["later", "at_once"])
-def test_an_async_program_is_told_in_one_sentence(stepgen, here, name: str) -> None:
+def test_an_async_program_is_reported_in_one_sentence(stepgen, here, name: str) -> None:
     (here / "q.py").write_text(PROGRAM)
     said = stepgen(f"show q.py:{name}")
     assert (said.code, said.out) == (2, "")
@@ -150,7 +150,7 @@ def test_an_async_program_is_told_in_one_sentence(stepgen, here, name: str) -> N
     )
 
 
-def test_an_integer_in_a_shape_that_is_too_long_is_told(stepgen, here) -> None:
+def test_an_integer_in_a_shape_that_is_too_long_is_reported(stepgen, here) -> None:
     (here / "q.py").write_text(PROGRAM)
     said = stepgen("show q.py:long")
     assert "shape must be a sequence, each of them an integer of at most 63 bits or" in said.err

@@ -77,9 +77,7 @@ def joined(first: int = 1, second: int = 2):
         ("joined --set first=3", "back (w.py:17): x.0 has a chunk left when the selectors of sel."),
     ],
 )
-def test_of_a_run_that_cannot_be_the_cause_is_told(
-    stepgen, here, command, program, sentence
-) -> None:
+def test_an_infeasible_run_reports_its_cause(stepgen, here, command, program, sentence) -> None:
     """Not a number of cycles, nor which FIFOs are empty or full in the end."""
     (here / "w.py").write_text(WRONG)
     said = stepgen(f"{command} w.py:{program}")

@@ -34,10 +34,14 @@ def test_a_project_is_written(stepgen, here, tools) -> None:
         "clock: 100 MHz; Vivado reports whether it is met",
         f"it makes the bitstream by: vivado -mode batch -source out/{BOARD}/build.tcl",
     ]
-    told = stepgen(f"build {LINE} -o out --json").json
-    assert (told["board"], told["built"], told["clock"]) == (BOARD, False, {"hz": 100_000_000})
-    assert told["files"]["script for Vivado"] == f"out/{BOARD}/build.tcl"
-    assert told["files"]["verilog"] == "out/layer.v"
+    report = stepgen(f"build {LINE} -o out --json").json
+    assert (report["board"], report["built"], report["clock"]) == (
+        BOARD,
+        False,
+        {"hz": 100_000_000},
+    )
+    assert report["files"]["script for Vivado"] == f"out/{BOARD}/build.tcl"
+    assert report["files"]["verilog"] == "out/layer.v"
     # What Vivado has put there stays, what is gone is written again.
     (place / "layer_arty_a7_100.bit").write_bytes(b"bits")
     (place / "project").mkdir()
@@ -62,16 +66,16 @@ def test_another_clock(stepgen, here) -> None:
 def test_the_command_is_one_of_a_shell(here, capsys, folder: str) -> None:
     """Wherever the script lies."""
     assert execute([*f"build {LINE} -o".split(), folder]) == 0
-    told = capsys.readouterr().out.splitlines()[-1].partition("makes the bitstream by: ")[2]
-    assert shlex.split(told) == [
+    command = capsys.readouterr().out.splitlines()[-1].partition("makes the bitstream by: ")[2]
+    assert shlex.split(command) == [
         *["vivado", "-mode", "batch", "-source"],
         f"{folder}/{BOARD}/build.tcl",
     ]
-    assert (here / shlex.split(told)[-1]).is_file()
+    assert (here / shlex.split(command)[-1]).is_file()
 
 
 @pytest.mark.parametrize("command", ["deploy", "synth"])
-def test_what_to_run_instead_is_told(stepgen, here, command: str) -> None:
+def test_what_to_run_instead_is_reported(stepgen, here, command: str) -> None:
     said = stepgen(f"{command} {LINE}")
     assert said.code == 2
     assert said.err.splitlines() == [

@@ -49,7 +49,7 @@ def test_a_limit_is_a_number(stepgen, limit) -> None:
 
 
 @pytest.mark.parametrize("quiet", [False, True])
-def test_compiling_is_told_once_on_stderr(capsys, quiet) -> None:
+def test_compiling_is_reported_once_on_stderr(capsys, quiet) -> None:
     with waiting.progress(quiet=quiet) as tell:
         tell("predicting", 0.0)
         for functions in range(5):
@@ -59,7 +59,7 @@ def test_compiling_is_told_once_on_stderr(capsys, quiet) -> None:
     assert err.splitlines() == ([] if quiet else ["predicting"]) + [waiting.COMPILING]
 
 
-def test_a_log_tells_how_far_a_run_is_less_and_less_often(capsys, monkeypatch) -> None:
+def test_a_log_shows_how_far_a_run_is_less_and_less_often(capsys, monkeypatch) -> None:
     now = 0.0
     monkeypatch.setattr(waiting, "now", lambda: now)
     with waiting.progress() as tell:
@@ -70,22 +70,22 @@ def test_a_log_tells_how_far_a_run_is_less_and_less_often(capsys, monkeypatch) -
         tell("predicting (2/2)", 0.5)
         tell("drawing", 0.9)
     err = capsys.readouterr().err.splitlines()
-    told = [f"predicting, {n},000 cycles so far" for n in (2, 5, 10, 19, 36)]
-    assert err == ["predicting", *told, "drawing"]
+    lines = [f"predicting, {n},000 cycles so far" for n in (2, 5, 10, 19, 36)]
+    assert err == ["predicting", *lines, "drawing"]
 
 
-def test_a_log_tells_the_share_of_a_long_step(capsys, monkeypatch) -> None:
+def test_a_log_shows_the_share_of_a_long_step(capsys, monkeypatch) -> None:
     now = 0.0
     monkeypatch.setattr(waiting, "now", lambda: now)
     with waiting.progress() as tell:
         for tenth in range(11):
             now = tenth / 2
             tell("loading tensors", tenth / 10)
-    told = capsys.readouterr().err.splitlines()
-    assert told == ["loading tensors", "loading tensors, 30%", "loading tensors, 80%"]
+    lines = capsys.readouterr().err.splitlines()
+    assert lines == ["loading tensors", "loading tensors, 30%", "loading tensors, 80%"]
 
 
-def test_what_numba_compiles_is_told(capsys) -> None:
+def test_what_numba_compiles_is_reported(capsys) -> None:
     import numba
 
     compiled.set_up()

@@ -1,4 +1,4 @@
-"""A budget of on-chip memory: what is accepted fits, ends and agrees; what is not is told."""
+"""A budget of on-chip memory: what is accepted fits, ends and agrees; what is not is refused."""
 
 from __future__ import annotations
 

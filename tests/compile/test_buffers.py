@@ -113,7 +113,7 @@ def test_outputs_of_which_as_many_come_back_need_no_returns():
 
 
 def test_a_stream_of_which_only_the_structure_counts_has_no_shares():
-    g = sg.Graph("told")
+    g = sg.Graph("counted")
     buffers = g.input("x", ROWS, (5, 3)).bufferize(rank=1)
     one, other = buffers.fork(2)
     g.output(one.streamify(other.promote(0)), "y")

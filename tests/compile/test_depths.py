@@ -163,9 +163,9 @@ def test_a_chunk_that_goes_round_fits_into_its_loop(rows: int) -> None:
     assert experiment.prediction.cycles
     assert np.array_equal(experiment.reference.nested("y"), data)
     if rows > 9:
-        with pytest.raises(Deadlock, match="exit_1") as told:
+        with pytest.raises(Deadlock, match="exit_1") as message:
             assert Experiment(g, given, lanes=LANES, depths={"exit_1": 2}).prediction
-        assert told.value.remedy
+        assert message.value.remedy
 
 
 def test_chunks_without_a_bound_circulate_as_far_as_depths_go() -> None:

@@ -53,8 +53,8 @@ def test_loads_are_dealt_out(experts, bits, found):
     shared = {name for names in found.values() for name in names}
     assert loads == {"x", *(f"w{n}" for n in range(experts))} - shared
     assert {design.fused[name] for name in shared} == {*found}
-    told = {unit.name for unit, unit_ in design.rows_of(Matmul) if unit_.credits}
-    assert len(told) == len(shared)
+    crediting = {unit.name for unit, unit_ in design.rows_of(Matmul) if unit_.credits}
+    assert len(crediting) == len(shared)
 
 
 def test_each_has_its_own_unit_unless_asked_for():
@@ -105,6 +105,6 @@ def test_what_is_read_stays_the_same():
     assert Design.from_json(shared.to_json()) == shared
 
 
-def test_a_wrong_choice_is_told():
+def test_a_wrong_choice_is_reported():
     with pytest.raises(StepError, match="loaders must be shared or own, not 'none'"):
         lower(layer(2), loaders="none")

@@ -125,12 +125,12 @@ def dynamic_route(bound):
 
 def test_what_must_wait_needs_a_bound():
     assert lower(dynamic_route(9)).channel["sel_to_reassemble_0"].depth == 9
-    told = (
+    message = (
         r"reassemble reassemble_0 at test_lower.py:\d+: while it waits for flat_map_0, the "
         r"channel partition_0_1 may have to buffer all its beats, but partition_0.1 is "
         r"Stream\[int8 1x8; E1\], and E1 has no bound; give one to N"
     )
-    with pytest.raises(sg.StepError, match=told):
+    with pytest.raises(sg.StepError, match=message):
         lower(dynamic_route(None))
 
 
@@ -142,11 +142,11 @@ def test_a_memory_of_buffers_that_wait_needs_a_bound():
     every = total.promote().accum(sg.fn.add(), rank=1)
     again = kept.streamify().promote()
     g.output(every.promote(0).promote(0).expand(again, rank=2).map(sg.fn.add(), again), "y")
-    told = (
+    message = (
         r"bufferize bufferize_0 at .*: while it waits for flatten_0, it may have to store more "
         r"than its memory bufferize_0.memory_0 holds, since N has no bound; give one to N$"
     )
-    with pytest.raises(sg.StepError, match=told):
+    with pytest.raises(sg.StepError, match=message):
         lower(g)
 
 

@@ -82,7 +82,7 @@ def test_items_have_ports_of_their_own(tmp_path):
     assert verdict.good, verdict.outcome.faults
 
 
-def test_units_tell_the_operator_that_they_are_of():
+def test_units_name_the_operator_that_they_are_of():
     """Also where a stream has the name that a second unit would have."""
     g = sg.Graph("names")
     scale, shift = g.input("scale", sg.int32[1, 8], (5,)), g.input("shift", sg.int8[1, 8], (5,))

@@ -62,8 +62,8 @@ def test_a_number_in_memory_that_is_no_tile(number: int) -> None:
     g = gather(5)
     inputs = contents(g, 5)
     inputs["table"][:] = number
-    told = rf"rows \(test_by_address.py:\d+\): .* asks for tile {number} of tensor w"
-    with pytest.raises(sg.StepError, match=told):
+    message = rf"rows \(test_by_address.py:\d+\): .* asks for tile {number} of tensor w"
+    with pytest.raises(sg.StepError, match=message):
         assert Experiment(g, inputs).prediction
 
     plain = sg.Graph("plain")
@@ -72,8 +72,10 @@ def test_a_number_in_memory_that_is_no_tile(number: int) -> None:
     plain.output(at.random_offchip_load(w, tile=(1, 8), name="rows"), "y")
     inputs = {"at": [[[TILES - 1]], [[number]]], "w": np.zeros((TILES, 8), np.int8)}
     seen = min(number, 15)
-    told = rf"design plain stops in cycle \d+: rows is to read tile {seen} of w, which has 9 tiles"
-    with pytest.raises(Fault, match=told):
+    message = (
+        rf"design plain stops in cycle \d+: rows is to read tile {seen} of w, which has 9 tiles"
+    )
+    with pytest.raises(Fault, match=message):
         assert Experiment(plain, inputs).prediction
 
 
@@ -146,7 +148,7 @@ def test_tiles_of_other_widths_do_not() -> None:
 
 @pytest.mark.parametrize("how", ["port", "in order", "by address"])
 @pytest.mark.parametrize("number", [(1 << 32) - 2, (1 << 32) - 1, 1 << 40])
-def test_addresses_that_wires_do_not_tell_are_refused(how: str, number: int) -> None:
+def test_addresses_that_do_not_fit_the_wires_are_refused(how: str, number: int) -> None:
     g = sg.Graph("large")
     x = g.input("x", sg.address[1, 2], (3,))
     kept = g.tensor("kept", (3, 2), sg.address)
@@ -161,8 +163,8 @@ def test_addresses_that_wires_do_not_tell_are_refused(how: str, number: int) -> 
     if number < (1 << 32) - 1:
         assert one.case().expected is not None
         return
-    told = f"{'output y' if how == 'port' else 'tensor kept'} gets the address {number}, but its"
-    with pytest.raises(sg.StepError, match=told):
+    message = f"{'output y' if how == 'port' else 'tensor kept'} gets the address {number}, but its"
+    with pytest.raises(sg.StepError, match=message):
         one.case()
 
 

@@ -33,7 +33,7 @@ def program() -> sg.Graph:
     w, v = (g.tensor(name, (TILES, 8), sg.int8) for name in "wv")
     read = g.input("at", sg.address[1, 1], (3,)).random_offchip_load(w, tile=(1, 8), name="rows")
     to = g.input("to", sg.address[1, 1], (3,))
-    g.output(to.random_offchip_store(read, v, tile=(1, 8), name="put"), "told")
+    g.output(to.random_offchip_store(read, v, tile=(1, 8), name="put"), "stored")
     return g
 
 

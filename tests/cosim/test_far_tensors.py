@@ -53,7 +53,7 @@ def test_tensors_anywhere(program, driver, tmp_path):
 
 
 @pytest.mark.slow
-def test_a_difference_is_told_with_its_address(program, tmp_path):
+def test_a_difference_is_reported_with_its_address(program, tmp_path):
     from dataclasses import replace
 
     from stepgen.cosim.case import write_cases

@@ -126,7 +126,7 @@ def test_the_verilog_has_no_warnings(wraps, folders, tmp_path):
     assert "nobody_asks" in fusesoc(*HERE, "run", "--target=lint", name("memory"), fails=True)
 
 
-def test_warnings_of_kernels_are_told(folders, tmp_path):
+def test_warnings_of_kernels_are_reported(folders, tmp_path):
     folders(tmp_path / "kernels", wraps=["axi"])
     said = FuseSoC(tmp_path)(*HERE, "run", "--target=lint", name("kernels"))
     warned = re.findall(r"^%Warning-\w+: \S*/([\w.]+):", said, re.MULTILINE)

@@ -103,8 +103,8 @@ def test_it_says_what_an_error_is(tmp_path):
         if error.behind is not None:
             said += f"{error.number}{error.behind.decode()}"
         texts.add(said)
-        told = {one.cause for one in known.errors if known.units[code - 1 : code] == (one.unit,)}
-        if cause in told or 0 in told or not told:
+        causes = {one.cause for one in known.errors if known.units[code - 1 : code] == (one.unit,)}
+        if cause in causes or 0 in causes or not causes:
             assert said == known.explained(code, detail_of(cause, 37)), (code, cause)
     assert any("is to read tile 37 of w, which has 9 tiles, as at says" in text for text in texts)
     assert any("stores a buffer of x of 37 rows, and has memory for 4" in text for text in texts)

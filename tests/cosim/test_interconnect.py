@@ -56,7 +56,7 @@ def soc(design: Design) -> str:
         ),
     ]
     shared = {name: name for name in ("clk", "resetn", "seed", "stall")}
-    told = {name: name for name in ("broken", "overtaken", "contended")}
+    faults = {name: name for name in ("broken", "overtaken", "contended")}
     instances = {
         f"{verilog_name(design.name)}_axi demo": {
             **{"aclk": "clk", "aresetn": "resetn", "irq": "irq"},
@@ -67,7 +67,7 @@ def soc(design: Design) -> str:
         },
         f"fabric #(.ID({ID})) fabric": {
             **shared,
-            **told,
+            **faults,
             **{s.name: both(s.name) for s in seen if s.name not in ("rresp", "bresp")},
         },
         f"registers_bridge #(.BITS({bits})) bridge": {

@@ -34,8 +34,8 @@ def first(g: sg.Graph, kept: sg.Tensor, kind: str) -> sg.Stream:
         rows = at.random_offchip_load(kept, tile=(1, COLS), name="before")
     else:
         x = g.input("x", sg.int8[1, COLS], (1, ROWS))
-        told = at.random_offchip_store(x, kept, tile=(1, COLS), name="before")
-        rows = told.map(sg.fn.convert(sg.int8)).map(sg.fn.row_broadcast(COLS))
+        stored = at.random_offchip_store(x, kept, tile=(1, COLS), name="before")
+        rows = stored.map(sg.fn.convert(sg.int8)).map(sg.fn.row_broadcast(COLS))
     return rows.accum(sg.fn.retile_row(), rank=1)
 
 
@@ -140,8 +140,8 @@ def test_a_tile_without_bound_can_not_leave_whole() -> None:
     rows = tile.flat_map(sg.fn.retile_streamify("row"), rank=0)
     to = g.input("to", sg.address[1, 1], tuple(rows.shape))
     g.output(to.random_offchip_store(rows, kept, tile=(1, COLS)), "y")
-    told = r"accum_0 at test_order.py:\d+: the number of rows of accum_0.0, which leave together"
-    with pytest.raises(sg.StepError, match=told):
+    message = r"accum_0 at test_order.py:\d+: the number of rows of accum_0.0, which leave together"
+    with pytest.raises(sg.StepError, match=message):
         lower(g)
 
 

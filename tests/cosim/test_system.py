@@ -171,9 +171,9 @@ def test_depths_are_those_of_the_whole_system() -> None:
     sinks = {"second_y": experiment.reference.beats("second_y", 8)}
     check(experiment.design, experiment.beats, sinks)
     shallow = dict.fromkeys(deep, 4)
-    with pytest.raises(Deadlock, match=r"^design system deadlocks in cycle .* frees it$") as told:
+    with pytest.raises(Deadlock, match=r"^design system deadlocks in cycle .* frees it$") as raised:
         system.time(inputs, depths=shallow)
-    assert any(name in str(told.value) for name in deep)
+    assert any(name in str(raised.value) for name in deep)
 
 
 def test_parts_that_nothing_joins_run_side_by_side() -> None:

@@ -78,7 +78,7 @@ def test_what_goes_into_a_simulation_decides_where_it_lies(
     assert {p.name for p in (tmp_path / "builds").iterdir()} == {p.name for p in folders}
 
 
-def test_a_broken_design_is_told_in_one_sentence() -> None:
+def test_a_broken_design_is_reported_in_one_sentence() -> None:
     with pytest.raises(StepError, match=r"Verilator failed .*%Error: design\.v:2:.*syntax error"):
         build(INTERFACE, "module plain;\n  assign = 3;\nendmodule\n")
     with pytest.raises(

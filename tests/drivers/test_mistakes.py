@@ -1,4 +1,4 @@
-"""A stimulus that does not fit is told, and not converted."""
+"""A stimulus that does not fit is refused, and not converted."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from stepgen.drivers.tensors import Tensor
         ("bool", 1, [-1]),
     ],
 )
-def test_numbers_beyond_a_type_are_told(element, bits, values):
+def test_numbers_beyond_a_type_are_reported(element, bits, values):
     with np.errstate(invalid="ignore"), pytest.raises(ValueError, match=f"{element} are whole"):
         bits_of(np.array(values), element, bits)
 

@@ -113,9 +113,9 @@ def test_it_holds_the_program_and_its_design(folder: Path) -> None:
 def test_the_table_of_files_has_what_is_written(folder: Path) -> None:
     text = (ROOT / "docs" / "file-formats.md").read_text()
     (table,) = re.findall(r"^\| file \| what \|\n((?:\|.*\n)+)", text, re.MULTILINE)
-    told = re.findall(r"^\| `([^`]+)` \|", table, re.MULTILINE)
+    documented = re.findall(r"^\| `([^`]+)` \|", table, re.MULTILINE)
     names = sorted(p.name for p in folder.iterdir())
-    assert sorted(name.replace("<design>", DESIGN.name) for name in told) == names
+    assert sorted(name.replace("<design>", DESIGN.name) for name in documented) == names
 
 
 def test_what_fits_is_left_as_it_is(folder: Path, build_nothing: None) -> None:

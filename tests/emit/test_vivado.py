@@ -94,8 +94,8 @@ def interfaces(described) -> dict[str, tuple[str, bool, dict[str, str], dict[str
     for bus in described.iterfind("s:busInterfaces/s:busInterface", SPIRIT):
         maps = bus.iterfind("s:portMaps/s:portMap", SPIRIT)
         ports = {text(m, "s:logicalPort/s:name"): text(m, "s:physicalPort/s:name") for m in maps}
-        told = bus.iterfind("s:parameters/s:parameter", SPIRIT)
-        parameters = {text(p, "s:name"): text(p, "s:value") for p in told}
+        parameters_of = bus.iterfind("s:parameters/s:parameter", SPIRIT)
+        parameters = {text(p, "s:name"): text(p, "s:value") for p in parameters_of}
         kind = bus.find("s:busType", SPIRIT).get(f"{{{SPIRIT['s']}}}name")
         is_master = bus.find("s:master", SPIRIT) is not None
         found[text(bus, "s:name")] = (kind, is_master, ports, parameters)

@@ -180,21 +180,21 @@ def attend(q: Any, k: Any, v: Any, scale: float, window: int) -> Any:
 
 def angles(c: dict[str, Any], each: int, slides: bool) -> Any:
     """Frequencies of RoPE, [each / 2]."""
-    told = c.get("rope_parameters") or c.get("rope_scaling") or {}
-    base = told.get("rope_theta") or c.get("rope_theta") or 1e4
+    rope = c.get("rope_parameters") or c.get("rope_scaling") or {}
+    base = rope.get("rope_theta") or c.get("rope_theta") or 1e4
     gemma = c["model_type"] == "gemma3_text"
     if gemma and slides:
-        base, told = c["rope_local_base_freq"], {}
+        base, rope = c["rope_local_base_freq"], {}
     freq = base ** (-np.arange(0, each, 2) / each)
-    if told.get("rope_type") == "linear":
-        return freq / told["factor"]
-    if told.get("rope_type") == "llama3":
-        old, made = told["original_max_position_embeddings"], []
+    if rope.get("rope_type") == "linear":
+        return freq / rope["factor"]
+    if rope.get("rope_type") == "llama3":
+        old, made = rope["original_max_position_embeddings"], []
         for f in freq:
             turns = old * f / (2 * np.pi)
-            low, high = told["low_freq_factor"], told["high_freq_factor"]
+            low, high = rope["low_freq_factor"], rope["high_freq_factor"]
             share = np.clip((turns - low) / (high - low), 0, 1)
-            made.append(f * share + f / told["factor"] * (1 - share))
+            made.append(f * share + f / rope["factor"] * (1 - share))
         return np.array(made)
     return freq
 

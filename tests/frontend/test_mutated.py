@@ -23,7 +23,7 @@ MODELS = {
 }
 
 
-def told(call: Callable[[], object]) -> str:
+def message_of(call: Callable[[], object]) -> str:
     """The sentence with which a call is refused, empty if it is not."""
     try:
         call()
@@ -40,7 +40,7 @@ def refused(model: Model, text: str) -> bool:
         assert str(found)
         found.run({"ids": np.arange(3)})
 
-    sentence = told(use)
+    sentence = message_of(use)
     assert "\n" not in sentence
     assert len(sentence) < 900
     return bool(sentence)
@@ -68,7 +68,7 @@ def test_a_mistake_in_the_bytes(tmp_path: Path) -> None:
         made = bytearray(good)
         made[int(rng.integers(800))] = int(rng.integers(256))
         path.write_bytes(made[: int(rng.choice([len(good), rng.integers(len(good))]))])
-        assert "\n" not in told(lambda: load(path))
+        assert "\n" not in message_of(lambda: load(path))
 
 
 def edited(change: Any) -> str:

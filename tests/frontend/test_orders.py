@@ -59,7 +59,7 @@ def test_activations_of_a_layer(gpt2: Model) -> None:
     assert after == 2 * 2 * 2 * WIDTH * 3
 
 
-def test_the_log_tells_converters_and_their_memory(gpt2: Model) -> None:
+def test_the_log_has_converters_and_their_memory(gpt2: Model) -> None:
     mlp = sg.frontend.block(gpt2, "mlp")
     made = lowered(mlp, phase="prefill", rows=2, tile_rows=4, tile_cols=4, data=False)
     log = log_of(mlp, made, design := lower(made.graph))
@@ -67,9 +67,9 @@ def test_the_log_tells_converters_and_their_memory(gpt2: Model) -> None:
     promised = sum(joint.bits for joint in log.joints)
     assert promised <= held <= 1.05 * promised
     loops = [str(joint.read).partition("iter_space ")[2] for joint in log.joints]
-    told = [(j.value, j.reader, j.way, read) for j, read in zip(log.joints, loops, strict=True)]
+    found = [(j.value, j.reader, j.way, read) for j, read in zip(log.joints, loops, strict=True)]
     c_fc, c_proj, act, add = (f"mlp.{name}" for name in ("c_fc", "c_proj", "gelu_tanh", "add"))
-    assert told == [
+    assert found == [
         ("x", c_fc, "buffer", "[12, 3]*[1, 4], iter_map (d0, d1) -> (0, d1)>"),
         (act, c_proj, "buffer", "[3, 12]*[1, 4], iter_map (d0, d1) -> (0, d1)>"),
         (c_proj, add, "new tiles", "[]*[], iter_map () -> (0, 0)>"),

@@ -110,7 +110,7 @@ def test_pieces_on_tiles_are_what_the_type_says(
 
 
 @pytest.mark.usefixtures("own")
-def test_pieces_that_the_type_does_not_tell_are_not_timed() -> None:
+def test_pieces_that_the_type_does_not_determine_are_not_timed() -> None:
     x = sg.Graph("cut").input("x", sg.f32[4, 8], (3, 2))
     x.graph.output(x.flat_map(sg.fn.positive(), rank=0), "y")
     sentence = r"positive\(\) has no timing on tiles, since its type does not say how many pieces"
@@ -128,7 +128,7 @@ def test_tiles_of_too_many_extents_are_not_timed() -> None:
 
 @pytest.mark.usefixtures("own")
 @pytest.mark.parametrize(("rows", "chunk"), [(3, 3), (3, 4)])
-def test_tiles_that_the_type_does_not_take_are_told(rows: int, chunk: int) -> None:
+def test_tiles_that_the_type_does_not_take_are_reported(rows: int, chunk: int) -> None:
     """Of an odd number of rows, or with padding."""
     x = sg.Graph("cut").input("x", sg.f32[1, 8], (rows,))
     packed = x.reshape(chunk=chunk)[0].accum(sg.fn.retile_row(), rank=1)
@@ -176,7 +176,7 @@ def test_circuits_of_accum_and_flat_map(lanes: int) -> None:
         ("strips", r"flat_map flat_map_0 at test_own.py:\d+: strips\(width=2\) has no circuit"),
     ],
 )
-def test_what_has_no_circuit_is_told(function: str, message: str) -> None:
+def test_what_has_no_circuit_is_reported(function: str, message: str) -> None:
     g = sg.Graph("circuits")
     x = g.input("x", sg.int8["R", 4], (3, 2))
     made = getattr(sg.fn, function)()
@@ -200,7 +200,7 @@ def test_saved_graphs(own: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("own")
-def test_mistakes_are_told_at_the_line_of_the_use() -> None:
+def test_mistakes_are_reported_at_the_line_of_the_use() -> None:
     x = sg.Graph().input("x", sg.int8[4, 8], (3, 2))
     with pytest.raises(sg.StepError, match=r"leaky_relu at test_own.py:\d+: slope must lie betw"):
         sg.fn.leaky_relu(2)

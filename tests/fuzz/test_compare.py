@@ -202,16 +202,16 @@ def four_states() -> Case:
 
 
 def test_the_case_says_what_simulates(monkeypatch: pytest.MonkeyPatch) -> None:
-    told = []
+    ran = []
 
     def simulated(experiments: Any, *_: Any, simulator: str, driver: str, **__: Any) -> Any:
-        told.append((simulator, driver))
+        ran.append((simulator, driver))
         raise sg.StepError("nothing is simulated")
 
     monkeypatch.setattr("stepgen.fuzz.compare.simulate", simulated)
     for one in (small(), four_states()):
         assert compare(Case.loads(one.dumps(), "the file")).status == "failed"
-    assert told == [("verilator", "cpp"), ("icarus", "cocotb")]
+    assert ran == [("verilator", "cpp"), ("icarus", "cocotb")]
 
 
 @pytest.mark.slow

@@ -145,8 +145,8 @@ def test_all_that_may_be_around_a_run_is_drawn(drawn) -> None:
         assert any(least <= share < least + 0.1 for share in when)
     assert max(when) > 1
     assert {len(run.aborts) for run in runs} == {0, 1, 2, 4}
-    told = {(name, run.response) for run in runs for name in run.refused}
-    assert told == {(n, r) for n in ("read", "write") for r in ("SLVERR", "DECERR")}
+    responses = {(name, run.response) for run in runs for name in run.refused}
+    assert responses == {(n, r) for n in ("read", "write") for r in ("SLVERR", "DECERR")}
     late = [(run, name) for run in runs for name, n in run.stalls.late.items() if n > 500]
     assert any(name in run.graph.inputs for run, name in late)
     assert any(name in run.graph.outputs for run, name in late)

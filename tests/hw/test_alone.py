@@ -123,7 +123,7 @@ def test_all_kinds_of_the_page_stand_alone():
 
 
 @pytest.mark.parametrize("kind", [kind.kind for kind in BUS])
-def test_units_of_a_bus_are_told(kind):
+def test_units_of_a_bus_are_reported(kind):
     params, channels, _ = kinds()[kind]
     with pytest.raises(StepError, match=f"the unit {kind} can't be alone: its \\w+ carries words"):
         alone(params, channels)
@@ -152,7 +152,7 @@ def test_each_port_has_one_channel(names, said):
         alone(Matmul(8, 4, "int8", True), channels)
 
 
-def test_a_channel_that_does_not_fit_is_told():
+def test_a_channel_that_does_not_fit_is_reported():
     channels = [Channel("x", 4, 8, 2), Channel("w", 4, 8, 2), Channel("y", 4, 16, 2)]
     with pytest.raises(StepError, match="design matmul: matmul matmul: y must be of rank 2"):
         alone(Matmul(8, 4, "int8", True), channels)

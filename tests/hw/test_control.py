@@ -25,7 +25,7 @@ def port(dut: Control) -> SimpleNamespace:
 
 
 @pytest.mark.parametrize(("units", "seed"), [(1, 0), (3, 1), (8, 2), (20, 3)])
-def test_a_host_reads_what_the_design_tells(units, seed):
+def test_a_host_reads_what_the_design_reports(units, seed):
     dut, rng = Control(2, units, counted=()), np.random.default_rng(seed)
     csr = port(dut)
 

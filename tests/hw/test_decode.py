@@ -71,7 +71,7 @@ def test_an_integer_below_0_is_an_error(number: int, wrong: bool) -> None:
     assert raises_error(design, given, limit=40) is wrong
 
 
-def test_a_number_that_the_wires_do_not_tell_is_all_ones() -> None:
+def test_a_number_that_does_not_fit_the_wires_is_all_ones() -> None:
     design = lone(AsScalar("int8"), [Channel("x", 2, 8, 2, 5)], [Channel("y", 1, 3, 0, 5)])
     given = {"s_x": beats([([6, 0], 2), ([70, 0], 2)], 2, np.int8)}
     check(design, given, {"d_y": beats([([6], 0), ([7], 0)], 1, np.uint64)}, None)

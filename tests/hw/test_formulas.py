@@ -81,7 +81,7 @@ def test_numbers_stand_on_either_side(
 
 
 @pytest.mark.parametrize(
-    ("function", "element", "told"),
+    ("function", "element", "message"),
     [
         (lambda x: x / x, int8, "divide: it does not make int8 of int8 and int8"),
         (lambda x: x + 0.5, int8, "a number of int8 must be whole, not 0.5"),
@@ -92,7 +92,7 @@ def test_numbers_stand_on_either_side(
     ],
 )
 def test_what_no_circuit_does_is_refused_where_it_is_written(
-    function: Callable[[Lane], Lane], element: ElementType, told: str
+    function: Callable[[Lane], Lane], element: ElementType, message: str
 ) -> None:
-    with pytest.raises(StepError, match=f"^(requantize: )?{told}$"):
+    with pytest.raises(StepError, match=f"^(requantize: )?{message}$"):
         written(function, [Tile(1, 1, element)])

@@ -119,7 +119,7 @@ def alone(params: Locate, rank: int, bits: int = 9) -> Any:
     return lone(params, [Channel("x", 2, 8, rank, 5)], [y])
 
 
-def test_places_that_the_wires_do_not_tell_are_all_ones() -> None:
+def test_places_that_do_not_fit_the_wires_are_all_ones() -> None:
     design = alone(Locate("int8", "address", 6, 2, smallest=False), 2, bits=2)
     given = {"s_x": beats([([0, 0], 0), ([0, 0], 0), ([0, 1], 2)], 2, np.int8)}
     check(design, given, {"d_y": beats([([3], 0)], 1, np.uint64)}, None)

@@ -127,7 +127,7 @@ def test_chunks_without_elements_pass() -> None:
 
 
 @pytest.mark.parametrize(("second", "wrong"), [([([1, 0], 0)], False), ([("bare", 1, 1)], True)])
-def test_beats_that_do_not_belong_together_are_told(second: list[Any], wrong: bool) -> None:
+def test_beats_that_do_not_belong_together_are_reported(second: list[Any], wrong: bool) -> None:
     ports = [Channel(name, 2, 1, 1, 9) for name in ("x_0", "x_1", "y")]
     design = lone(Logic("and", 2), ports[:2], ports[2:])
     first = beats([([1, 1], 0)], 2, np.bool_)

@@ -172,7 +172,7 @@ def test_store_by_address(seed):
 
 
 def test_a_store_by_address_past_the_last_tile():
-    """Tiles before it are written and told, and bytes around them stay."""
+    """Tiles before it are written and acknowledged, and bytes around them stay."""
     draw = Draw(3)
     made = OffChip(draw, Bus(64, 32, 4, 4))
     made.scatter("y", counts=(9,))
@@ -199,16 +199,16 @@ def test_a_store_by_address_past_the_last_tile():
     assert axi.data == made.after
 
 
-def test_a_tile_is_told_after_the_last_of_its_bursts():
+def test_a_tile_is_acknowledged_after_the_last_of_its_bursts():
     """Tiles of three bursts and more: no flag comes before the response to the last one."""
     draw = Draw(11)
     made = OffChip(draw, Bus(32, 32, 2, 8))
     made.scatter("y", counts=(6,))
     predicted = made.verify(MemoryTiming(write_latency=20), Stalls(), runs=1)
-    told, answers = predicted.pushes["y"][:-1], predicted.pushes["y_ack"]
-    each = len(answers) // len(told)
+    acknowledged, answers = predicted.pushes["y"][:-1], predicted.pushes["y_ack"]
+    each = len(answers) // len(acknowledged)
     assert each > 2
-    assert all(flag > answers[each * (n + 1) - 1] for n, flag in enumerate(told))
+    assert all(flag > answers[each * (n + 1) - 1] for n, flag in enumerate(acknowledged))
 
 
 @pytest.mark.parametrize("seed", some_slow([0, 2, 1, *range(3, 12)], 2))
@@ -288,8 +288,8 @@ def test_a_stream_longer_than_its_tensor(missing):
     params = made.units[-1].params
     fitting = made.windows.place(params.base + params.size)
     made.after[fitting:] = made.before[fitting:]
-    told, after = errors(made)
-    assert told == ({"t"} if missing else set())
+    raised, after = errors(made)
+    assert raised == ({"t"} if missing else set())
     assert after == made.after
 
 

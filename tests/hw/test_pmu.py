@@ -129,12 +129,12 @@ def test_reference(seed):
     reading = Reading(None, inner=inner, ref_base=base)
     params = Pmu(chunks.level, (reading,), bits=chunks.bits, **size)
     rank = chunks.outer - 1 + inner + base
-    told = draw.channel("ref", rank, lanes=LANES if base else 3, bits=8 if base else 1)
+    reference = draw.channel("ref", rank, lanes=LANES if base else 3, bits=8 if base else 1)
     design = alone(
         params,
         chunks.channel(draw, "x"),
         chunks.channel(draw, "y", above=inner, delay=params.delay(LANES)),
-        ref=told,
+        ref=reference,
     )
     verify(
         design,

@@ -289,7 +289,7 @@ def test_single_port_ram(device, width, depth):
     ("depth", "style"),
     [(1, "distributed"), (31, "distributed"), (32, "distributed"), (33, "block"), (512, "block")],
 )
-def test_a_tool_is_told_what_to_make_of_a_memory(depth, style):
+def test_attributes_say_what_tools_make_of_a_memory(depth, style):
     text = rtlil.convert(BlockRam(9, depth))
     assert text.count("ram_style") == 1
     assert f'attribute \\ram_style "{style}"' in text

@@ -45,13 +45,13 @@ def test_pads(seed, prompt):
     padding = [[np.full(LANES, pad, np.int8)] * slices] * rows
     y = grouped(x, rank, chunk, padding)
     flags = to_beats(mapped(y, rank + 2, lambda item: np.array([item is padding])), rank + 1, bool)
-    told = draw.one((True, True, False))
+    with_flags = draw.one((True, True, False))
 
-    params = Reshape(2, chunk, rows, slices, pad, prompt, flagged=told)
+    params = Reshape(2, chunk, rows, slices, pad, prompt, flagged=with_flags)
     if prompt:
         flags = plain(flags)
     outs = [draw.channel("y", rank + 3), draw.channel("flags", rank + 1, lanes=1, bits=1)]
-    design = lone(params, [draw.channel("x", rank + 2)], outs if told else outs[:1])
+    design = lone(params, [draw.channel("x", rank + 2)], outs if with_flags else outs[:1])
     verify(
         design,
         {"s_x": to_beats(x, rank + 2)},
@@ -75,8 +75,8 @@ def test_flags_stall_one_beat_alone(prompt):
     flags = plain(flags) if prompt else flags
     stalls = Stalls(2, {"d_flags": 0.95})
     moved = verify(design, {"s_x": to_beats(x, 2)}, {"d_y": y, "d_flags": flags}, stalls).pushes
-    told = slice(0, None, 6) if prompt else slice(5, None, 6)
-    assert moved["flags"].tolist()[:8] == moved["y"][:-1][told].tolist()
+    with_flags = slice(0, None, 6) if prompt else slice(5, None, 6)
+    assert moved["flags"].tolist()[:8] == moved["y"][:-1][with_flags].tolist()
 
 
 @pytest.mark.parametrize("seed", some_slow(range(12), 3))

@@ -74,8 +74,8 @@ def test_a_range_that_is_too_long_stops_the_unit(makes, most, length, wrong):
     stream = {"s_x": beats([([0, 1], 0), ([0, length], 0)], 2, np.uint64)}
     assert raises_error(design, stream) is wrong
     if wrong:
-        told = f"dut gets a range of {length} addresses, and takes {unit.least} to "
-        with pytest.raises(Fault, match=told):
+        message = f"dut gets a range of {length} addresses, and takes {unit.least} to "
+        with pytest.raises(Fault, match=message):
             predict(design, stream)
 
 

@@ -38,7 +38,7 @@ def fork_of(outputs: int):
 def test_a_read_takes_as_long_as_the_page_says():
     dut = System(fork_of(3))
     page = (Path(__file__).parents[2] / "docs" / "registers.md").read_text()
-    (told,) = re.findall(r"data of a read come (\d+) cycles after its address", page)
+    (documented,) = re.findall(r"data of a read come (\d+) cycles after its address", page)
 
     async def bench(ctx):
         await read(ctx, dut, STATUS)  # waits until the counters are valid
@@ -53,7 +53,7 @@ def test_a_read_takes_as_long_as_the_page_says():
                 ctx.set(dut.csr_arvalid, 0)
                 cycles += 1
             await ctx.tick()
-            assert cycles == int(told)
+            assert cycles == int(documented)
 
     simulate(dut, bench)
 

@@ -104,8 +104,8 @@ def test_a_kernel_without_a_model_is_held_to_its_values(own: ModuleType, tmp_pat
 def test_a_wrong_model_is_found(own: ModuleType, tmp_path: Path) -> None:
     """The register of the circuit takes a cycle that this model does not know of."""
     (wrong,) = simulate(experiments(clamped(own, "hasty"), 1), tmp_path, driver="cpp")
-    told = r"channel clamped: beat 0 was pushed in cycle (\d+), predicted (\d+)"
-    (found,) = filter(None, (re.match(told, f) for f in wrong.outcome.faults))
+    message = r"channel clamped: beat 0 was pushed in cycle (\d+), predicted (\d+)"
+    (found,) = filter(None, (re.match(message, f) for f in wrong.outcome.faults))
     assert int(found[1]) == int(found[2]) + 1
 
 
@@ -164,7 +164,7 @@ def test_a_kernel_that_breaks_the_protocol_is_found(
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "told"),
+    ("old", "new", "message"),
     [
         ("logic full;", "logic full", r"clamp\.sv:\d+: syntax error, unexpected logic"),
         ("assign y_valid = full", "assign y_valid = fulll", r"clamp\.sv:\d+: Can't .*'fulll'"),
@@ -198,8 +198,8 @@ def test_a_kernel_that_breaks_the_protocol_is_found(
         ),
     ],
 )
-def test_what_is_wrong_in_the_verilog_is_told(
-    own: ModuleType, monkeypatch: pytest.MonkeyPatch, old: str, new: str, told: str
+def test_what_is_wrong_in_the_verilog_is_reported(
+    own: ModuleType, monkeypatch: pytest.MonkeyPatch, old: str, new: str, message: str
 ) -> None:
     """One sentence with unit and file; the file as it is passes."""
     design = row_of_tiles()
@@ -207,7 +207,7 @@ def test_what_is_wrong_in_the_verilog_is_told(
     assert kernel_files(design, verilog(design)) == {"clamp.sv": text}
     assert old in text
     monkeypatch.setattr(own.Clamper, "files", lambda: {"clamp.sv": text.replace(old, new)})
-    with pytest.raises(sg.StepError, match=rf"^clamper map_0 \(clamp\.sv\): {told}"):
+    with pytest.raises(sg.StepError, match=rf"^clamper map_0 \(clamp\.sv\): {message}"):
         kernel_files(design, "")
 
 
@@ -247,7 +247,7 @@ def test_files_of_two_kernels_do_not_meet(own: ModuleType, monkeypatch: pytest.M
         kernel_files(design, "")
 
 
-def test_circuits_are_told_by_their_files(
+def test_circuits_are_distinguished_by_their_files(
     own: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """By which a bitstream is known: it may be there when the files are others."""
@@ -275,7 +275,7 @@ def test_what_defines_a_name() -> None:
 
 
 @pytest.mark.parametrize(
-    ("faces", "told"),
+    ("faces", "message"),
     [
         ({"model": None, "sources": ("clamp.sv",), "inputs": ("x",)}, "lacks outputs"),
         ({"sources": ("clamp.sv",)}, r"lacks model: build\(unit, params, layout\), or None if"),
@@ -289,11 +289,13 @@ def test_what_defines_a_name() -> None:
         ),
     ],
 )
-def test_what_is_missing_is_told_where_the_class_is_defined(
-    own: ModuleType, faces: dict[str, Any], told: str
+def test_what_is_missing_is_reported_where_the_class_is_defined(
+    own: ModuleType, faces: dict[str, Any], message: str
 ) -> None:
     ports = {} if "inputs" in faces else {"inputs": ("x",), "outputs": ("y",)}
-    with pytest.raises(sg.StepError, match=rf"Sculptor at test_verilog_kernel.py:\d+:? .*{told}"):
+    with pytest.raises(
+        sg.StepError, match=rf"Sculptor at test_verilog_kernel.py:\d+:? .*{message}"
+    ):
         type(VerilogKernel)(
             "Sculptor", (VerilogKernel,), {"__module__": own.__name__} | ports | faces
         )
@@ -313,7 +315,7 @@ def test_a_kind_has_the_name_of_no_other(own: ModuleType, named: dict[str, str])
 
 
 @pytest.mark.parametrize(
-    ("given", "told"),
+    ("given", "message"),
     [
         (
             {"HIGH": 1 << 31},
@@ -324,10 +326,10 @@ def test_a_kind_has_the_name_of_no_other(own: ModuleType, named: dict[str, str])
     ],
 )
 def test_parameters_are_checked(
-    own: ModuleType, monkeypatch: pytest.MonkeyPatch, given: dict[str, Any], told: str
+    own: ModuleType, monkeypatch: pytest.MonkeyPatch, given: dict[str, Any], message: str
 ) -> None:
     monkeypatch.setattr(own.Clamper, "parameters", lambda self, ports: given)
-    with pytest.raises(sg.StepError, match=f"^design tiles: clamper map_0: {told}"):
+    with pytest.raises(sg.StepError, match=f"^design tiles: clamper map_0: {message}"):
         row_of_tiles()
 
 
@@ -343,8 +345,8 @@ def test_a_merge_in_order_of_arrival_needs_models(own: ModuleType) -> None:
     clipped = a.map(sg.fn.clamp(kernel="untimed"))
     g.output(sg.reassemble([clipped, b], sel, rank=0, order="arrival"), "y")
     inputs = {"x": np.zeros((4, 1, 8), int), "sel": [[1, 0], [0, 1], [1, 1], [1, 0]]}
-    told = r"^reassemble_0 takes its inputs in order of arrival, .*: cycles .* no cycle model$"
-    with pytest.raises(sg.StepError, match=told):
+    message = r"^reassemble_0 takes its inputs in order of arrival, .*: cycles .* no cycle model$"
+    with pytest.raises(sg.StepError, match=message):
         Experiment(g, inputs).case()
 
 
@@ -377,16 +379,18 @@ def test_commands(
     assert Path("out/clamp.sv").read_bytes() == (FOLDER / "clamp.sv").read_bytes()
     assert "Verilog kernel clamp.sv" in capsys.readouterr().out
     untimed = ["p.py:tiles", "--set", "kernel=untimed"]
-    told = "cycles and counters are not predicted: unit map_0 has no cycle model"
+    message = "cycles and counters are not predicted: unit map_0 has no cycle model"
     assert execute(["test", *untimed, "--driver", "cpp"]) == 0
-    assert f"in the RTL, {told}\n" in capsys.readouterr().out
+    assert f"in the RTL, {message}\n" in capsys.readouterr().out
     assert execute(["test", *untimed, "--driver", "cpp", "--json"]) == 0
     data = json.loads(capsys.readouterr().out)
-    assert (data["cycles"]["predicted"], data["unpredicted"]) == (None, told)
+    assert (data["cycles"]["predicted"], data["unpredicted"]) == (None, message)
     assert data["compared"] == {"values": 25, "memory": 0}
     assert execute(["time", *untimed]) == 2
-    told = "the cycles of design tiles can't be predicted: untimed_clamper map_0 has no cycle model"
-    assert f"stepgen: {told}\n" in capsys.readouterr().err
+    message = (
+        "the cycles of design tiles can't be predicted: untimed_clamper map_0 has no cycle model"
+    )
+    assert f"stepgen: {message}\n" in capsys.readouterr().err
     assert execute(["report", *untimed, "-o", "untimed.html"]) == 0
     page = Path("untimed.html").read_text()
     assert "cycles and counters are not predicted: unit map_0 has no cycle model" in page
@@ -426,8 +430,8 @@ def test_a_design_folder_notices_other_sources(
         Path("own.py").write_text((FOLDER / "own.py").read_text() + "# faster\n")
         monkeypatch.setattr(own, "__file__", "own.py")
         wanted = ["tiles.v", "tiles.v was made by other circuits"]
-    for line, told in zip(("verilog out", "test out --driver cpp -o t"), wanted, strict=True):
+    for line, message in zip(("verilog out", "test out --driver cpp -o t"), wanted, strict=True):
         assert execute(line.split()) == 2
-        assert told in capsys.readouterr().err
+        assert message in capsys.readouterr().err
     assert execute(["verilog", "out", "-o", "out"]) == 0
     assert execute(["verilog", "out"]) == 0

@@ -69,9 +69,9 @@ def test_names_of_functions_and_recipes(door: Callable[[], Any]) -> None:
         with pytest.raises(AttributeError, match=rf"'{name}', which is a function: .* sg\.fn\."):
             getattr(door(), name)
     for name in RECIPES:
-        told = f"'{name}', which is a recipe: stepgen show recipes:{name}"
+        message = f"'{name}', which is a recipe: stepgen show recipes:{name}"
         for place in (door(), sg.fn):
-            with pytest.raises(AttributeError, match=told):
+            with pytest.raises(AttributeError, match=message):
                 getattr(place, name)
     with pytest.raises(AttributeError, match=r"no attribute 'quux'$"):
         _ = door().quux

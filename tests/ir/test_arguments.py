@@ -240,7 +240,7 @@ def test_sets_have_no_order() -> None:
 
 
 @pytest.mark.parametrize("name", OPERATORS)
-def test_what_is_missing_or_too_much_is_told(name: str) -> None:
+def test_what_is_missing_or_too_much_is_reported(name: str) -> None:
     w = world()
     given = OPERATORS[name](w)
     needed = {

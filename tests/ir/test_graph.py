@@ -166,9 +166,11 @@ def test_a_loop_whose_end_waits_for_itself(body: Any, ends: str | None) -> None:
     if ends is None:
         back.connect(stream)
         return
-    with pytest.raises(sg.StepError, match=r"back at test_graph.py:\d+: no run would end") as told:
+    with pytest.raises(
+        sg.StepError, match=r"back at test_graph.py:\d+: no run would end"
+    ) as raised:
         back.connect(stream)
-    assert f"the end of {stream.name} waits for {ends}; let the loop enter" in str(told.value)
+    assert f"the end of {stream.name} waits for {ends}; let the loop enter" in str(raised.value)
     assert back.source is None
     assert g.consumers(back)
 

@@ -103,7 +103,7 @@ def test_numpys_texts_are_names() -> None:
     assert type(sg.Graph(np.str_("g")).name) is str
 
 
-def test_inputs_and_tensors_are_told_apart() -> None:
+def test_inputs_and_tensors_are_distinguished() -> None:
     g = sg.Graph()
     g.tensor("w", (4, 4), sg.int8)
     with pytest.raises(sg.StepError, match=r"Tensor.* of the name w already"):

@@ -56,8 +56,8 @@ def test_which_operators_may_use_a_tensor_beside_a_linear_store(first: str, seco
         return
     with pytest.raises(sg.StepError) as error:
         uses(first, second, apart=False)
-    told = f"{second} at test_order.py:\\d+: {first}_0 at test_order.py:\\d+ uses tensor t too"
-    assert re.match(told, str(error.value)), error.value
+    message = f"{second} at test_order.py:\\d+: {first}_0 at test_order.py:\\d+ uses tensor t too"
+    assert re.match(message, str(error.value)), error.value
 
 
 def test_the_rule_covers_every_operator_with_a_tensor() -> None:

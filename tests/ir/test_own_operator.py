@@ -87,7 +87,7 @@ def test_a_missing_circuit_or_timing_is_named(own: ModuleType) -> None:
         simulate(g, inputs, SDA)
 
 
-def test_mistakes_are_told_at_the_line_of_the_use(own: ModuleType) -> None:
+def test_mistakes_are_reported_at_the_line_of_the_use(own: ModuleType) -> None:
     x = sg.Graph().input("x", sg.int8[2, 8], (3,))
     with pytest.raises(
         sg.StepError, match=r"^lift at test_own_operator.py:\d+: level must be an int"

@@ -41,7 +41,7 @@ def test_a_function_is_made_by_its_name(name: str) -> None:
     assert getattr(sg.fn, name)(**made.parameters()) == made
 
 
-def test_an_unknown_function_is_told() -> None:
+def test_an_unknown_function_is_reported() -> None:
     with pytest.raises(sg.StepError, match="there is no function 'sculpt', those are add, "):
         function("sculpt")
 

@@ -142,13 +142,13 @@ def test_extents_in_a_text_are_only_arithmetic() -> None:
         loads(text)
 
 
-def test_a_missing_file_is_told(tmp_path: Path) -> None:
+def test_a_missing_file_is_reported(tmp_path: Path) -> None:
     with pytest.raises(sg.StepError, match=r"nothing.json can't be read as a program"):
         sg.load(tmp_path / "nothing.json")
 
 
 @pytest.mark.parametrize(
-    ("told", "message"),
+    ("size", "message"),
     [
         ("9**9**9**9", "a power must be an integer, and an extent of degree 64 at most"),
         ("T**65", "degree 64 at most"),
@@ -182,14 +182,14 @@ def test_a_missing_file_is_told(tmp_path: Path) -> None:
     ],
     ids=lambda v: str(v)[:20],
 )
-def test_extents_in_a_text_are_bounded(told: object, message: str) -> None:
+def test_extents_in_a_text_are_bounded(size: object, message: str) -> None:
     g = sg.Graph()
     x = g.input("x", sg.int8[1, 4], ("T",))
     g.output(x.promote(), "y")
     g.output(g.input("x2", sg.int8[1, 4], ("T",)), "y2")
     data = json.loads(dumps(g))
     assert data["nodes"][-2]["name"] == "x2"
-    data["nodes"][-2]["attrs"]["shape"] = [{"dim": told, "kind": "dynamic", "bound": None}]
+    data["nodes"][-2]["attrs"]["shape"] = [{"dim": size, "kind": "dynamic", "bound": None}]
     with pytest.raises(sg.StepError, match=message):
         loads(json.dumps(data))
 

@@ -204,11 +204,11 @@ def drop(draw: Draw) -> Case:
     nested = draw.nested([*outer, OUTER], lambda: draw.tile(draw.one(ROWS), 2))
     depth = len(outer) + 1
 
-    def told(items, level):
-        return [told(i, level - 1) for i in items] if level else draw.flags(1, 0.5)
+    def flagged(items, level):
+        return [flagged(i, level - 1) for i in items] if level else draw.flags(1, 0.5)
 
     x = to_beats(nested, depth + 1), extents(2, *outer, OUTER, ROWS)
-    flags = to_beats(told(nested, depth), depth - 1, bool)
+    flags = to_beats(flagged(nested, depth), depth - 1, bool)
     flags = blank_lanes(flags, 1), extents(0, *outer, OUTER)
     case = alone(Drop(hold), {"x": x, "flags": flags}, {"y": x[1]})
     case.beside = "flags", 0, "x"
@@ -219,10 +219,10 @@ def partition(draw: Draw) -> Case:
     level = draw.one((2, 3))
     nested = draw.nested([OUTER, OUTER], lambda: draw.tile(draw.one(ROWS), 2))
 
-    def told(items, depth):
-        return [told(i, depth - 1) for i in items] if depth else draw.flags(2, 0.5)
+    def flagged(items, depth):
+        return [flagged(i, depth - 1) for i in items] if depth else draw.flags(2, 0.5)
 
-    chosen = told(nested, 4 - level)
+    chosen = flagged(nested, 4 - level)
     sel = to_beats(chosen, 3 - level, bool), extents(0, *[OUTER] * (4 - level))
     x = to_beats(nested, 3), extents(2, OUTER, OUTER, ROWS)
     routed = [*x[1][:level], Extent(9 if level == 2 else 3, True, "E")]

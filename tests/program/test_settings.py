@@ -129,7 +129,7 @@ def test_lists_of_lists_have_no_form():
         bind(graph, {"neighbours": "1,2"}, {}, "graph")
 
 
-def test_what_has_a_form_tells_what_is_wrong():
+def test_what_has_a_form_reports_what_is_wrong():
     def program(lengths: list[int] | dict[str, int] | None = None):
         pass
 

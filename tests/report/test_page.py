@@ -169,8 +169,8 @@ def test_the_demo_is_limited_by_memory_then_an_expert_then_the_store():
 @pytest.mark.parametrize("most", [10**6, 3000, 100])
 def test_a_history_is_exact_or_a_summary(experiment, most):
     prediction = experiment.prediction
-    told = history(prediction, most=most)
-    rows = {(row["unit"], row["does"]): row for row in told["rows"]}
+    drawn = history(prediction, most=most)
+    rows = {(row["unit"], row["does"]): row for row in drawn["rows"]}
     exact = 0
     for activity in prediction.activities:
         row = rows.get((activity.unit, activity.name))
@@ -186,7 +186,7 @@ def test_a_history_is_exact_or_a_summary(experiment, most):
                 100 * activity.busy / prediction.cycles, abs=1
             )
     assert (exact == len(rows)) == (most == 10**6)
-    for name, level in told["levels"].items():
+    for name, level in drawn["levels"].items():
         moved = np.zeros(prediction.cycles + 2, int)
         np.add.at(moved, prediction.pushes[name], 1)
         np.add.at(moved, prediction.pops[name], -1)

@@ -16,8 +16,8 @@ Program = Callable[[sg.Graph, sg.Tensor], dict[str, Any]]
 
 def acknowledged(g: sg.Graph, kept: sg.Tensor, *shape: int) -> sg.Stream:
     at, x = g.input("at", sg.address[1, 1], shape), g.input("x", sg.int8[1, 8], shape)
-    told = at.random_offchip_store(x, kept, tile=(1, 8), name="write")
-    return told.map(sg.fn.convert(sg.int8))
+    stored = at.random_offchip_store(x, kept, tile=(1, 8), name="write")
+    return stored.map(sg.fn.convert(sg.int8))
 
 
 def read_all(g: sg.Graph, kept: sg.Tensor, ref: sg.Stream) -> None:
@@ -27,9 +27,9 @@ def read_all(g: sg.Graph, kept: sg.Tensor, ref: sg.Stream) -> None:
 
 def hole(g: sg.Graph, kept: sg.Tensor) -> dict[str, Any]:
     """An empty group, sent without waiting for the element that belongs to the group above it."""
-    told = acknowledged(g, kept, 1).promote(0).promote(0)
+    stored = acknowledged(g, kept, 1).promote(0).promote(0)
     marks = g.input("marks", sg.int8[1, 1], (1, 2, sg.ragged("n", bound=2)))
-    read_all(g, kept, told.expand(marks, rank=2).accum(sg.fn.add(), rank=1))
+    read_all(g, kept, stored.expand(marks, rank=2).accum(sg.fn.add(), rank=1))
     ones = np.ones((1, 1), np.int8)
     return {"at": [0], "x": np.ones((1, 1, 8)), "marks": [[[], [ones]]]}
 

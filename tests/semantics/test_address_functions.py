@@ -160,7 +160,7 @@ def test_ranges_that_are_repeated_otherwise_have_other_dims() -> None:
 
 @few
 @given(st.data())
-def test_the_first_of_a_span_is_told_from_the_others(data: st.DataObject) -> None:
+def test_the_first_of_a_span_is_distinguished_from_the_others(data: st.DataObject) -> None:
     ranges, tiles = _ranges(data, 0, 1)
     g = sg.Graph()
     x = g.input("x", RANGE, shape(0))

@@ -244,7 +244,7 @@ def test_measure_finds_an_expression_that_does_not_give_what_was_counted() -> No
 
 @pytest.mark.parametrize("lanes", [-4, 0, 3, 33, 64, 1 << 40])
 def test_lanes_are_those_of_a_circuit(lanes: int) -> None:
-    told = f"lanes must be a power of two up to 32, not {lanes}"
+    message = f"lanes must be a power of two up to 32, not {lanes}"
     program = scalars_program()
     for asked in (
         lambda: run(program, {"x": []}, lanes=lanes),
@@ -252,5 +252,7 @@ def test_lanes_are_those_of_a_circuit(lanes: int) -> None:
         lambda: lower(program, lanes=lanes),
         lambda: SystemGraph({"one": program}, {}, lanes=lanes),
     ):
-        with pytest.raises(sg.StepError, match=told.replace("lanes must", r"lanes( of one)? must")):
+        with pytest.raises(
+            sg.StepError, match=message.replace("lanes must", r"lanes( of one)? must")
+        ):
             asked()

@@ -69,10 +69,10 @@ def run(use: Callable[[sg.Stream], Any]) -> executor.Result:
 
 def refused(use: Callable[[sg.Stream], Any]) -> None:
     here = r"test_in_place.py:\d+"
-    told = (
+    message = (
         rf"\({here}\): the golden model of \w+(\(\))? changed its operand, .*, at {here}: make a "
     )
-    with pytest.raises(sg.StepError, match=told):
+    with pytest.raises(sg.StepError, match=message):
         run(use)
 
 

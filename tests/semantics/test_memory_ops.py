@@ -197,13 +197,13 @@ def test_nothing_decides_the_order(
     if not races:
         assert execute(g, inputs)
         return
-    told = r"tile 1 of tensor m .* (read loads|write writes) it"
-    with pytest.raises(sg.StepError, match=told):
+    message = r"tile 1 of tensor m .* (read loads|write writes) it"
+    with pytest.raises(sg.StepError, match=message):
         execute(g, inputs)
 
 
 @pytest.mark.parametrize(
-    ("gets", "puts", "told"),
+    ("gets", "puts", "message"),
     [
         ([0, 1], [0, 1], ""),
         ([0, 1], [1, 0], "tile 1 of .* neither of the two accesses waits for the other"),
@@ -214,7 +214,7 @@ def test_nothing_decides_the_order(
     ],
 )
 def test_a_write_waits_for_what_it_derives_from(
-    gets: list[int], puts: list[int], told: str
+    gets: list[int], puts: list[int], message: str
 ) -> None:
     """A tile that is loaded later than the one that a write derives from may be either."""
     g = sg.Graph()
@@ -223,10 +223,10 @@ def test_a_write_waits_for_what_it_derives_from(
     more = get.random_offchip_load(tensor, tile=(1, 8), name="read").map(sg.fn.offset(1))
     put.random_offchip_store(more, tensor, tile=(1, 8), name="write")
     inputs = {"m": MATRIX, "get": gets, "put": puts}
-    if not told:
+    if not message:
         assert execute(g, inputs)
         return
-    with pytest.raises(sg.StepError, match=told):
+    with pytest.raises(sg.StepError, match=message):
         execute(g, inputs)
 
 
@@ -256,8 +256,8 @@ def test_a_load_that_follows_acknowledgements(each: bool) -> None:
     if not each:
         assert execute(g, inputs)
         return
-    told = r"linear_offchip_load_0 .* write writes it too, and neither of the two accesses waits"
-    with pytest.raises(sg.StepError, match=told):
+    message = r"linear_offchip_load_0 .* write writes it too, and neither of the two accesses waits"
+    with pytest.raises(sg.StepError, match=message):
         execute(g, inputs)
 
 

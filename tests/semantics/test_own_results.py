@@ -86,8 +86,8 @@ def test_values(emitting: Any, dtype: Any, right: Any, wrong: Any, said: str) ->
         emitted = emitting(dtype, tokens(right)).streams
         assert {len(stream) for name, stream in emitted.items() if name[0] == "y"} == {7}
     rule = re.escape(str(dtype))
-    told = f"{HERE}the golden model of emit gave .*{said}.*, but its type rule says {rule}"
-    with pytest.raises(sg.StepError, match=told):
+    message = f"{HERE}the golden model of emit gave .*{said}.*, but its type rule says {rule}"
+    with pytest.raises(sg.StepError, match=message):
         emitting(dtype, tokens(wrong))
 
 

@@ -68,7 +68,7 @@ def violation(simulation: Simulation, folder: Path, requests: Requests, **more: 
     return outcome.faults[0]
 
 
-def test_violations_of_the_protocol_are_told(simulation: Simulation, tmp_path: Path) -> None:
+def test_violations_of_the_protocol_are_reported(simulation: Simulation, tmp_path: Path) -> None:
     image = bytearray(4096)
     word = (bytes(8), 255)
     far = violation(simulation, tmp_path, Requests([(4096, 1)], [], [], image))

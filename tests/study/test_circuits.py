@@ -129,7 +129,7 @@ def test_a_decoder_takes_all_three_transforms_together(seed):
     assert stored.all()
 
 
-def test_an_rtl_that_differs_is_told(monkeypatch):
+def test_an_rtl_that_differs_is_reported(monkeypatch):
     point = Point("moe", {"tokens": 2, "experts": 2, "top": 1, "width": 4, "hidden": 4})
     graph, inputs = find("moe")(**point.options, columns=4)
 

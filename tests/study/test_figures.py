@@ -145,7 +145,7 @@ def test_only_what_is_equal_reads_as_equal(ours, said):
     assert signed(ours / 200 - 1) == said
 
 
-def test_a_folder_that_cannot_be_written_is_told_before_the_work(tmp_path):
+def test_a_folder_that_cannot_be_written_is_reported_before_the_work(tmp_path):
     (tmp_path / "file").touch()
 
     def evaluate(_):

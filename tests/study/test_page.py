@@ -102,7 +102,7 @@ def test_claims_go_between_their_marks(tmp_path):
         (b"\xff\xfe", "can't read the page page.md: it is not text"),
     ],
 )
-def test_a_page_that_does_not_fit_is_told_before_the_work(
+def test_a_page_that_does_not_fit_is_reported_before_the_work(
     text, sentence, tmp_path, monkeypatch, capsys
 ):
     monkeypatch.chdir(tmp_path)

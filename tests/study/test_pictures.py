@@ -88,11 +88,11 @@ def test_batches_that_are_drawn_look_so(laid_out, name):
         bars = [bar for axes in part.axes for bar in axes.patches]
         assert {bar.get_facecolor()[3] for bar in bars} == {0.25}
         (legend,) = part.legends
-        told = [text.get_text() for text in legend.get_texts()]
-        assert all(text.endswith(", with drawn batches") for text in told)
+        labels = [text.get_text() for text in legend.get_texts()]
+        assert all(text.endswith(", with drawn batches") for text in labels)
 
 
-def test_points_of_figure_8_tell_their_inner_tiles(laid_out):
+def test_points_of_figure_8_show_their_inner_tiles(laid_out):
     drawn, _, results = laid_out("8")
     for part in parts(drawn):
         (axes,) = part.axes

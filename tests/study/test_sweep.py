@@ -64,11 +64,13 @@ def test_a_damaged_result_is_made_again(tmp_path):
     assert count.seen == [1]
 
 
-def test_progress_is_told_of_every_point(tmp_path):
-    told = []
-    sweep.sweep(POINTS, evaluate=square, place=tmp_path, progress=lambda *said: told.append(said))
-    assert [share for _, share in told] == pytest.approx([0, 1 / 3, 2 / 3, 1])
-    assert told[-1][0] == "timing programs (3/3)"
+def test_progress_is_reported_for_every_point(tmp_path):
+    reports = []
+    sweep.sweep(
+        POINTS, evaluate=square, place=tmp_path, progress=lambda *said: reports.append(said)
+    )
+    assert [share for _, share in reports] == pytest.approx([0, 1 / 3, 2 / 3, 1])
+    assert reports[-1][0] == "timing programs (3/3)"
 
 
 def test_results_belong_to_the_version_of_the_sources():
@@ -117,7 +119,7 @@ def test_an_error_is_that_of_one_process(tmp_path, cluster):
             sweep.sweep(POINTS, workers=workers, evaluate=odd, place=tmp_path)
 
 
-def test_workers_that_end_are_told():
+def test_workers_that_end_are_reported():
     with pytest.raises(StepError, match="workers ended from outside; run it again"):
         list(Workers(2).run(ends, [3, 3]))
 
@@ -130,7 +132,7 @@ def slow(item):
 
 @pytest.mark.slow
 def test_an_interrupt_ends_the_processes_at_once(tmp_path):
-    """As on a terminal, every process of the group is told; only the first one may speak."""
+    """As on a terminal, every process of the group gets the signal; only one may speak."""
     marks = [str(tmp_path / name) for name in "ab"]
     script = (
         "from stepgen.tools.workers import Workers; from test_sweep import slow\n"

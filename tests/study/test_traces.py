@@ -148,7 +148,7 @@ def test_unused_files_are_named(file, said, tmp_path):
         assert re.fullmatch(f"no figure uses {re.escape(file)} of {tmp_path}{hint}", sentence)
 
 
-def test_a_misnamed_trace_is_told_of(tmp_path, monkeypatch, capsys):
+def test_a_misnamed_trace_is_reported(tmp_path, monkeypatch, capsys):
     monkeypatch.setenv("STEPGEN_CACHE", str(tmp_path / "cache"))
     (tmp_path / "routing").mkdir()
     np.savez(tmp_path / "routing" / "mixtral_batch64.npz", data=np.tile([0, 1], (64, 1)))

@@ -26,15 +26,15 @@ WRONG = 0.15
 """Share by which the estimate of a whole design may be wrong."""
 
 
-def told():
+def rows_measured():
     """What was measured of units and FIFOs, by program, lanes, kind and name."""
     return {(r["program"], r["lanes"], r["kind"], r["name"]): r for r in measurements()["units"]}
 
 
 @pytest.fixture(scope="module")
 def chosen():
-    """Some circuits of each kind, named as in `told`; those with block RAM first."""
-    kinds, seen, was = defaultdict(list), set(), told()
+    """Some circuits of each kind, named as in `rows_measured`; those with block RAM first."""
+    kinds, seen, was = defaultdict(list), set(), rows_measured()
     for program in CHECKED:
         for circuit in distinct(design_of(*program), seen):
             one = (*program, circuit.kind, circuit.name)
@@ -51,7 +51,7 @@ def test_units_take_what_was_measured(chosen, tmp_path):
     LUTs of some circuits, as of a load by address, depend by a fifth on the names that Yosys gives,
     and these on what it synthesized before: what differs is synthesized again, as the first.
     """
-    was = told()
+    was = rows_measured()
     same = external.find(TOOL).version == measurements()["yosys"]
     most = SAME_YOSYS if same else OTHER_YOSYS
     assert chosen.keys() <= was.keys(), AGAIN
@@ -71,7 +71,7 @@ def test_units_take_what_was_measured(chosen, tmp_path):
 def test_multipliers_and_block_ram_are_counted_exactly():
     designs = {one: estimate(design_of(*one)) for one in CHECKED}
     seen = 0
-    for (program, lanes, kind, name), row in told().items():
+    for (program, lanes, kind, name), row in rows_measured().items():
         if (program, lanes) in designs:
             found = designs[program, lanes]
             takes = (found.channels if kind == FIFO else found.units).get(name)
@@ -117,7 +117,7 @@ def test_the_parts_of_an_estimate_add_up():
     assert [row["unit"] for row in document["units"]] == [u.name for u in design.units]
 
 
-def test_what_is_told_of_the_error_is_what_was_measured():
+def test_the_stated_error_is_the_measured_one():
     data = measurements()
     assert {(d["program"], d["lanes"]) for d in data["designs"]} == set(WHOLE), AGAIN
     wrong = [abs(d["lut_estimated"] / d["lut"] - 1) for d in data["designs"]]

@@ -77,7 +77,7 @@ def test_a_part_is_one_file(nextpnr, monkeypatch, tmp_path):
         out_of_context.place(table, seeds=(1,), part=other)
 
 
-def test_mistakes_are_told(tmp_path):
+def test_mistakes_are_reported(tmp_path):
     with pytest.raises(StepError, match="grades 6, 7, 8 of LFE5U-85F, not 5"):
         out_of_context.place(tmp_path / "top.json", speed=5)
     with pytest.raises(StepError, match="at least 1 seed"):

@@ -61,13 +61,13 @@ def read(tmp_path, monkeypatch):
     return reads
 
 
-def refused(read, content, *told):
+def refused(read, content, *expected):
     with pytest.raises(StepError) as caught:
         read(content)
     text = str(caught.value)
     assert text.startswith("boards/parts/mine.toml")
     assert len(text.splitlines()) == 1
-    for words in told:
+    for words in expected:
         assert words in text, (words, text)
 
 
@@ -78,10 +78,13 @@ def test_values_that_can_not_be(read):
         table, _, key = path.rpartition("/")
         for value in values:
             inner = {**content[table], key: value} if table else value
-            told = [table, key]
-            if not isinstance(value, list) and key not in ("lut", "9"):  # there the key is told
-                told.append(shown(value))
-            refused(read, {**content, table or key: inner}, *told)
+            expected = [table, key]
+            if not isinstance(value, list) and key not in (
+                "lut",
+                "9",
+            ):  # there the message names the key
+                expected.append(shown(value))
+            refused(read, {**content, table or key: inner}, *expected)
 
 
 def test_keys_that_are_missing_or_unknown(read):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from seeds import some_slow
 
-from stepgen.timing.deadlock import MOST_TOLD, Deadlock, Waiting, advised
+from stepgen.timing.deadlock import MOST_NAMED, Deadlock, Waiting, advised
 
 MOST_RUNS = 3000
 
@@ -15,7 +15,7 @@ MOST_RUNS = 3000
 def test_the_search_ends_and_no_depth_can_be_less(seed: int) -> None:
     """FIFOs need depths each for itself and in all; some are full that have what they need."""
     rng = np.random.default_rng(seed)
-    names = [f"f{n}" for n in range(int(rng.integers(1, 2 * MOST_TOLD)))]
+    names = [f"f{n}" for n in range(int(rng.integers(1, 2 * MOST_NAMED)))]
     own = {name: int(rng.integers(2, 13)) for name in names}
     most = int(rng.choice([5, 9, 40]))
     needed = {name: int(rng.integers(2, most + 1)) for name in names}
@@ -36,7 +36,7 @@ def test_the_search_ends_and_no_depth_can_be_less(seed: int) -> None:
     except Deadlock as deadlock:
         remedy = deadlock.remedy
         run(remedy)
-        for some in [list(remedy)] if len(names) > MOST_TOLD else [[n] for n in remedy]:
+        for some in [list(remedy)] if len(names) > MOST_NAMED else [[n] for n in remedy]:
             less = max(remedy[n] for n in some) - 1
             with pytest.raises(Deadlock):
                 run({**remedy, **{n: max(own[n], less) for n in some}})

@@ -50,9 +50,9 @@ def test_slices_change_nothing(monkeypatch: pytest.MonkeyPatch, looks: int, few:
     seen = Seen()
     with watched(seen):
         sliced = predicted()
-        told = len(seen.cycles)
+        reports = len(seen.cycles)
         again = simulate(GRAPH, INPUTS, SDA_HBM2)
-    assert told > 1 or looks == 1000
+    assert reports > 1 or looks == 1000
     assert sliced.cycles == whole.cycles
     for name, pushes in whole.pushes.items():
         np.testing.assert_array_equal(sliced.pushes[name], pushes)
@@ -61,10 +61,10 @@ def test_slices_change_nothing(monkeypatch: pytest.MonkeyPatch, looks: int, few:
     assert again.cycles == on_tiles.cycles
     assert again.choices == on_tiles.choices
     np.testing.assert_array_equal(again.trace.entries, on_tiles.trace.entries)
-    assert seen.cycles[:told] == sorted(seen.cycles[:told])
+    assert seen.cycles[:reports] == sorted(seen.cycles[:reports])
 
 
-def test_a_run_that_notes_much_tells_how_far_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_run_that_notes_much_reports_how_far_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
     """The kernel returns to Python when its log is full, long before its slice ends."""
     monkeypatch.setattr(layout, "LOG_WORDS", 64)
     monkeypatch.setattr(stepping, "SHORT", 1 << 40)
@@ -92,7 +92,7 @@ def test_a_limit_is_a_number_of_cycles(limit: Any) -> None:
         simulate(GRAPH, INPUTS, SDA, limit=limit)
 
 
-def test_a_deadlock_is_told_although_what_frees_it_takes_too_long() -> None:
+def test_a_deadlock_is_reported_although_what_frees_it_takes_too_long() -> None:
     g = sg.Graph()
     x = g.input("x", sg.int8[1, 4], (40,))
     late = x.promote().accum(sg.fn.retile_row(), rank=1)

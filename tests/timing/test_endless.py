@@ -1,4 +1,4 @@
-"""An actor that says that it acts, but does nothing, ends no run: it is told after a while."""
+"""An actor that says that it acts, but does nothing, ends no run: it is reported after a while."""
 
 from __future__ import annotations
 
@@ -45,11 +45,11 @@ def layout(step: drive.k.Step) -> Layout:
 
 
 def test_the_actor_is_named() -> None:
-    told = (
+    message = (
         r"^design layer: the actor flow of map_0 has acted in every cycle from [\d,]+ to [\d,]+, "
         r"but no beat has moved and no state has changed: its step may return acted\(M, t\) only"
     )
-    with pytest.raises(sg.StepError, match=told) as found:
+    with pytest.raises(sg.StepError, match=message) as found:
         drive.drive(layout(idle), limit=20 * CYCLES)
     assert not isinstance(found.value, TooLong)
 

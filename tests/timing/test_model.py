@@ -94,7 +94,7 @@ def test_every_cycle_of_a_unit_has_one_state(seed):
 
 
 @pytest.mark.parametrize(("words", "beats"), [(0, 30), (1, 40), (50, 400)])
-def test_logs_of_any_size_tell_the_same(words, beats, monkeypatch):
+def test_logs_of_any_size_agree(words, beats, monkeypatch):
     """Where beats move in every cycle, and where no actor changes its state meanwhile."""
     x = Channel("x", 2, 8, 2, depth=4)
     design = harness.lone(Fork(1), [x], [dataclasses.replace(x, name="y")])
@@ -126,7 +126,7 @@ def test_a_run_can_be_limited():
 
 
 @pytest.mark.parametrize(("loads", "stores"), [(0, 1), (1, 0), (1, 1)])
-def test_the_memory_arbiter_is_told_of_whatever_it_serves(loads, stores):
+def test_the_memory_arbiter_wakes_for_whatever_it_serves(loads, stores):
     g = sg.Graph("served")
     x = g.input("x", sg.int8[4, 8], (2,))
     once = {"tile": (4, 8), "shape": (1, 1), "stride": (1, 1)}

@@ -16,7 +16,7 @@ from stepgen.tools.cache import FULL, MADE, kept, kept_file
 
 
 @pytest.mark.parametrize("number", FULL)
-def test_a_cache_that_can_not_be_written_is_told(
+def test_a_cache_that_can_not_be_written_is_reported(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int
 ) -> None:
     monkeypatch.setenv("STEPGEN_CACHE", str(tmp_path))
@@ -28,8 +28,8 @@ def test_a_cache_that_can_not_be_written_is_told(
 
     with pytest.raises(StepError) as caught:
         kept(entry, "one", make, keep=3)
-    told = f"can't write the cache {tmp_path}: {os.strerror(number)}: STEPGEN_CACHE names "
-    assert str(caught.value).startswith(told)
+    message = f"can't write the cache {tmp_path}: {os.strerror(number)}: STEPGEN_CACHE names "
+    assert str(caught.value).startswith(message)
     assert not list(entry.parent.iterdir())
 
 
@@ -53,9 +53,9 @@ def test_a_damaged_entry_is_made_anew(tmp_path: Path) -> None:
         return {"answer": 42}
 
     def right() -> bool:
-        told = kept(entry, "one", make, keep=3)
+        record = kept(entry, "one", make, keep=3)
         found = {name: (entry / name).read_bytes() for name in content}
-        return told["answer"] == 42 and found == content
+        return record["answer"] == 42 and found == content
 
     assert right()
     assert right()
@@ -63,7 +63,7 @@ def test_a_damaged_entry_is_made_anew(tmp_path: Path) -> None:
     for path in [path for path in entry.rglob("*") if path.is_file()]:
         whole = path.read_bytes()
         damages = [b"", b"junk", b"[]", b"null", whole + b"more", bytes(len(whole))]
-        if path.name != MADE:  # what is told of an entry is not a part of it
+        if path.name != MADE:  # the record of an entry is not a part of it
             damages += [data for _, data in bytes_of(whole, seed=1, count=20) if data != whole]
         for damaged in damages:
             path.write_bytes(damaged)

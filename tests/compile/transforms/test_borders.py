@@ -1,4 +1,4 @@
-"""Requests that can't be processed one by one are told from those that can, in drawn programs."""
+"""Drawn programs: which requests can be processed one by one, and which can't."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def program(steps: list[Step]) -> tuple[sg.Graph, dict[str, Any]]:
 
 
 @pytest.mark.parametrize("seed", some_slow(range(24), 8))
-def test_requests_are_told_apart(seed):
+def test_requests_are_distinguished(seed):
     rng = np.random.default_rng(seed)
     drawn = [str(name) for name in rng.choice(list(APART), rng.integers(1, 5))]
     old, inputs = program([APART[name] for name in drawn])

@@ -195,7 +195,7 @@ def test_a_tensor_that_others_read_too_stays(how):
     check_same(old, new, inputs)
 
 
-def test_what_tells_the_end_can_be_chosen():
+def test_what_marks_the_end_can_be_chosen():
     old, inputs = lookups(LENGTHS["uneven"], "outputs")
     tiles = "random_offchip_load_0"
     new = parallelize(old, regions=2, done=tiles)

@@ -115,8 +115,8 @@ def test_regions_must_be_filled(regions, message):
 
 
 def test_what_is_named_must_be_a_partition():
-    told = r"needs a partition, but reassemble_0 is a reassemble$"
-    with pytest.raises(sg.StepError, match=told):
+    message = r"needs a partition, but reassemble_0 is a reassemble$"
+    with pytest.raises(sg.StepError, match=message):
         time_multiplex(two(), regions=1, partition="reassemble_0")
 
 

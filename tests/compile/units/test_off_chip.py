@@ -102,7 +102,7 @@ def test_the_gear_between_beats_and_words_of_eight_bytes(row, beat, gear, divide
 
 
 @pytest.mark.parametrize(
-    ("changes", "told"),
+    ("changes", "message"),
     [
         ({}, None),
         ({"base": 4}, "w lies at 4, not a multiple of the bus word of 8"),
@@ -116,21 +116,21 @@ def test_the_gear_between_beats_and_words_of_eight_bytes(row, beat, gear, divide
         ({"beat_parts": 0}, "a beat of 0 bits can't be cut"),
     ],
 )
-def test_what_a_load_cannot_do(changes, told):
+def test_what_a_load_cannot_do(changes, message):
     params = load(**changes)
     problem = params.access_problem(BUS, region(changes.get("base", 64), 96))
-    assert problem is None if told is None else problem.startswith(told)
+    assert problem is None if message is None else problem.startswith(message)
 
 
 def test_what_a_store_cannot_do():
     store = Store(region="t", base=8, size=64)
     assert store.access_problem(BUS, 32, region(8, 64)) is None
-    told = store.access_problem(BUS, 28, region(8, 64))
-    assert told.startswith("a beat of 28 bits can't be cut from bus words or packed into them")
-    told = store.access_problem(BUS, 32, region(8, 32))
-    assert told == "t has 32 bytes at 8, not 64 at 8"
-    told = Store("t", 9, 64).access_problem(BUS, 32, region(9, 64))
-    assert told.startswith("t lies at 9, not a multiple")
+    message = store.access_problem(BUS, 28, region(8, 64))
+    assert message.startswith("a beat of 28 bits can't be cut from bus words or packed into them")
+    message = store.access_problem(BUS, 32, region(8, 32))
+    assert message == "t has 32 bytes at 8, not 64 at 8"
+    message = Store("t", 9, 64).access_problem(BUS, 32, region(9, 64))
+    assert message.startswith("t lies at 9, not a multiple")
 
 
 def copying(unit: str = "", channel: str = "", **changes) -> Design:
@@ -172,7 +172,7 @@ def copying(unit: str = "", channel: str = "", **changes) -> Design:
 
 
 @pytest.mark.parametrize(
-    ("unit", "channel", "changes", "told"),
+    ("unit", "channel", "changes", "message"),
     [
         ("l", "", {"region": "v"}, "load l: no tensor v lies off chip"),
         ("l", "", {"base": 72}, "load l: w lies at 64, not at 72"),
@@ -191,9 +191,9 @@ def copying(unit: str = "", channel: str = "", **changes) -> Design:
         ("", "mem_b", {"bits": 2}, "memory memory: b must be raw with 1 lane of 1 bit, not raw"),
     ],
 )
-def test_what_no_design_holds(unit, channel, changes, told):
+def test_what_no_design_holds(unit, channel, changes, message):
     assert copying()
-    with pytest.raises(StepError, match=f"design d: {told}"):
+    with pytest.raises(StepError, match=f"design d: {message}"):
         copying(unit, channel, **changes)
 
 

@@ -64,9 +64,9 @@ def test_an_address_outside_a_tensor(number: int) -> None:
     place = g.input("place", sg.address[1, 1], (1,))
     table = g.tensor("table", (8, 4), sg.f32)
     g.output(sg.random_offchip_load(place, table, tile=(2, 4)), "y")
-    with pytest.raises(sg.StepError) as told:
+    with pytest.raises(sg.StepError) as raised:
         simulate(g, {"place": np.array([[[number]]])}, SDA)
-    assert not isinstance(told.value, Deadlock)
+    assert not isinstance(raised.value, Deadlock)
 
 
 @pytest.mark.parametrize("span", [(0, 1 << 20), (1 << 30, 1)], ids=str)

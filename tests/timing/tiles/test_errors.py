@@ -1,4 +1,4 @@
-"""What a user is told when a program can't be timed: one sentence with names and numbers."""
+"""What a user reads when a program can't be timed: one sentence with names and numbers."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ def ones(*shape: int) -> Any:
 
 
 @pytest.mark.parametrize("length", [6, 9, 20])
-def test_a_fifo_too_small_is_told_with_the_smallest_that_is_not(length: int) -> None:
+def test_a_fifo_too_small_is_reported_with_the_smallest_that_is_not(length: int) -> None:
     graph, inputs = behind_its_fold(length), {"x": ones(2, length, 1, 4)}
-    with pytest.raises(Deadlock) as told:
+    with pytest.raises(Deadlock) as raised:
         simulate(graph, inputs, SDA)
-    error = told.value
+    error = raised.value
     assert "program late on sda deadlocks in cycle" in str(error)
     assert "x.0 to map_0 (full, 2 of 2)" in str(error)
     (name,) = error.remedy
@@ -66,15 +66,15 @@ def test_it_runs_with_the_depth_asked_for() -> None:
     assert simulate(g, {"x": ones(9, 1, 4)}, SDA).cycles > 9
 
 
-def test_a_loop_that_nothing_enters_is_told_at_once() -> None:
+def test_a_loop_that_nothing_enters_is_reported_at_once() -> None:
     g, inputs = loop(Turns(chunks=[[0]], entering=[[0, 1]], leaving=[[1, 0]]))
-    with pytest.raises(Deadlock, match="no FIFO depth frees it") as told:
+    with pytest.raises(Deadlock, match="no FIFO depth frees it") as raised:
         simulate(g, inputs, SDA)
-    assert told.value.remedy == {}
+    assert raised.value.remedy == {}
 
 
 @pytest.mark.usefixtures("unmatched")
-def test_what_is_left_at_the_end_is_told() -> None:
+def test_what_is_left_at_the_end_is_reported() -> None:
     left = Turns(chunks=[[0], [1]], entering=[[1, 0]], leaving=[[1, 0]])
     with pytest.raises(sg.StepError, match=r"x\.0 has a chunk left when the selectors of enters"):
         simulate(*loop(left), SDA)
@@ -104,9 +104,9 @@ def look_up(number: int, *, store: bool = False) -> tuple[sg.Graph, dict[str, An
 def test_a_tile_that_is_not_there(store: bool) -> None:
     assert simulate(*look_up(3, store=store), SDA).traffic == 2 * 4 * 4
     sentence = f"place.0 {'names' if store else 'asks for'} tile 4 of tensor table, which has 4"
-    with pytest.raises(sg.StepError, match=sentence) as told:
+    with pytest.raises(sg.StepError, match=sentence) as raised:
         simulate(*look_up(4, store=store), SDA)
-    assert not isinstance(told.value, Deadlock)
+    assert not isinstance(raised.value, Deadlock)
 
 
 def test_an_input_that_is_missing() -> None:

@@ -16,7 +16,7 @@ from stepgen.semantics.executor import run
 from stepgen.timing.tiles.machines import SDA
 
 TILES = 6
-KINDS = ("apart", "derived", "told", "stores")
+KINDS = ("apart", "derived", "acknowledged", "stores")
 
 
 def program(kind: str, count: int, rows: int) -> sg.Graph:
@@ -30,7 +30,7 @@ def program(kind: str, count: int, rows: int) -> sg.Graph:
         read = one.random_offchip_load(tensor, tile=tile, name="read")
         two.random_offchip_store(read.map(sg.fn.offset(1)), tensor, tile=tile, name="write")
         return g
-    told = one.random_offchip_store(x, tensor, tile=tile, name="write")
+    stored = one.random_offchip_store(x, tensor, tile=tile, name="write")
     if kind == "stores":
         two.random_offchip_store(x, tensor, tile=tile, name="again")
     elif kind == "apart":
@@ -38,7 +38,7 @@ def program(kind: str, count: int, rows: int) -> sg.Graph:
     else:
         # Addresses that are there only once the flag is: they were stored beside the tiles.
         places = g.tensor("places", (count, 1), sg.address)
-        at = sg.linear_offchip_load(places, tile=(1, 1), shape=(1,), stride=(1,), ref=told)
+        at = sg.linear_offchip_load(places, tile=(1, 1), shape=(1,), stride=(1,), ref=stored)
         g.output(at.flatten(0, 1).random_offchip_load(tensor, tile=tile, name="read"), "y")
     return g
 
@@ -69,7 +69,7 @@ def test_both_refuse_what_the_program_does_not_decide() -> None:
         kind, count, rows = KINDS[n % 4], int(rng.integers(2, 4)), int(rng.integers(1, 3))
         one, two = (rng.integers(0, TILES, count).tolist() for _ in range(2))
         if rng.random() < 0.5:
-            two[0] = one[-1 if kind == "told" else 0]
+            two[0] = one[-1 if kind == "acknowledged" else 0]
         elif kind == "derived":
             one = two = rng.permutation(TILES)[:count].tolist()
         else:
@@ -89,10 +89,10 @@ def test_both_refuse_what_the_program_does_not_decide() -> None:
         seen[kind, fine] += 1
         reference = verdict(run, graph, inputs)
         tiles = verdict(lambda g, i: simulate(g, i, machine), graph, inputs)
-        told = (n, kind, one, two, reference, tiles)
-        assert bool(reference) != fine, told
-        assert not (tiles and fine), told
-        assert tiles or fine or kind in ("told", "derived"), told
+        case = (n, kind, one, two, reference, tiles)
+        assert bool(reference) != fine, case
+        assert not (tiles and fine), case
+        assert tiles or fine or kind in ("acknowledged", "derived"), case
         for said in filter(None, (reference, tiles)):
             assert "of tensor m is used in an order that the program does not decide" in said
             assert "neither of the two accesses waits for the other" in said
@@ -108,11 +108,11 @@ def test_a_store_beside_a_load_of_all_tiles_is_refused_at_once(face: str) -> Non
     g.output(read, "y")
     g.input("at", sg.address[1, 1], (1,)).random_offchip_store(x, tensor, tile=(1, 8), name="write")
     inputs = {"m": np.zeros((4, 8)), "x": np.ones((1, 1, 8)), "at": [0]}
-    told = (
+    message = (
         r"write \(test_hazards.py:\d+\) writes tiles of tensor m, and read at "
         r"test_hazards.py:\d+ reads all of its 4 tiles"
     )
-    with pytest.raises(sg.StepError, match=told):
+    with pytest.raises(sg.StepError, match=message):
         {
             "reference": lambda: run(g, inputs),
             "tiles": lambda: simulate(g, inputs, SDA),

@@ -108,11 +108,11 @@ LAYERS = [
 width and inner width, tiles of batch and inner width, channels, cycles."""
 
 
-@pytest.mark.parametrize(("sizes", "tiles", "channels", "told"), LAYERS, ids=str)
+@pytest.mark.parametrize(("sizes", "tiles", "channels", "expected"), LAYERS, ids=str)
 def test_layers_of_equal_loads_take_what_the_published_simulator_takes(
-    sizes: Any, tiles: Any, channels: int, told: int
+    sizes: Any, tiles: Any, channels: int, expected: int
 ) -> None:
-    assert layer(sizes, tiles, channels) == pytest.approx(told, abs=2)
+    assert layer(sizes, tiles, channels) == pytest.approx(expected, abs=2)
 
 
 SENSITIVE = [
@@ -184,23 +184,25 @@ def cycles(requests: Sequence[int], tiles: int, rate: int, **more: int) -> int:
 @pytest.mark.parametrize("requests", ONE_LOAD)
 @pytest.mark.parametrize("index", range(len(RATES)))
 def test_bandwidth_of_one_load(requests: int, index: int) -> None:
-    rate, told = RATES[index], ONE_LOAD[requests][index]
+    rate, expected = RATES[index], ONE_LOAD[requests][index]
     taken = cycles([requests], 30, rate) - cycles([requests], 10, rate)
     found = 20 * requests * MEMORY.request_bytes / taken
-    assert found == pytest.approx(told, rel=0.01 if rate in (1, 4) else 0.06)
-
-
-@pytest.mark.parametrize(("operators", "told"), [(1, 60), (4, 239), (8, 478), (16, 954), (32, 991)])
-def test_bandwidth_of_several_loads_as_published(operators: int, told: int) -> None:
-    assert of_several(operators, 1) == pytest.approx(told, rel=0.02)
+    assert found == pytest.approx(expected, rel=0.01 if rate in (1, 4) else 0.06)
 
 
 @pytest.mark.parametrize(
-    ("operators", "rate", "told"),
+    ("operators", "expected"), [(1, 60), (4, 239), (8, 478), (16, 954), (32, 991)]
+)
+def test_bandwidth_of_several_loads_as_published(operators: int, expected: int) -> None:
+    assert of_several(operators, 1) == pytest.approx(expected, rel=0.02)
+
+
+@pytest.mark.parametrize(
+    ("operators", "rate", "expected"),
     [(2, 4, 395), (4, 4, 790), (8, 4, 904), (16, 4, 1001), (32, 4, 1017)],
 )
-def test_bandwidth_of_several_loads(operators: int, rate: int, told: int) -> None:
-    assert of_several(operators, rate) == pytest.approx(told, rel=0.03)
+def test_bandwidth_of_several_loads(operators: int, rate: int, expected: int) -> None:
+    assert of_several(operators, rate) == pytest.approx(expected, rel=0.03)
 
 
 def of_several(operators: int, rate: int) -> float:

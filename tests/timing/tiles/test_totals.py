@@ -150,12 +150,12 @@ def test_drawn_programs(seed: int) -> None:
     run = simulate(graph, inputs, replace(SDA, fifo_depth=4096))
     values = measure(graph, executor.run(graph, inputs, choices=run.choices))
     metrics = sg.metrics(graph, "paper")
-    told: dict[str, Any] = {
+    expected: dict[str, Any] = {
         "traffic": (metrics.traffic, run.traffic),
         "memory": (metrics.memory, run.memory_allocated),
         "flops": (metrics.flops, run.flops_useful + run.flops_padding),
     }
-    for what, (expr, used) in told.items():
+    for what, (expr, used) in expected.items():
         if not expr.free_symbols <= values.keys():
             continue
         wanted = int(expr.subs(values))

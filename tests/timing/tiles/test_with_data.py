@@ -48,7 +48,7 @@ def test_more_rows_that_stay_take_longer() -> None:
     assert cycles == sorted(set(cycles))
 
 
-def test_without_data_it_is_told_what_is_missing() -> None:
+def test_without_data_the_message_says_what_is_missing() -> None:
     graph, inputs = filtered(np.ones(3, "f4"))
     with pytest.raises(sg.StepError, match=r"flat_map_0 .*needs the contents of map_0\.0"):
         simulate(graph, inputs, machines.SDA)

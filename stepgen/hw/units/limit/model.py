@@ -29,7 +29,7 @@ from .params import Limit
 # `state`: whether what comes is passed on, or too much, or nothing comes any more
 P = record("x", "y", "most", "level", "limit", "number", "within", "state")
 PASSES, TAKES, CLOSED = range(3)
-MOST_TOLD = (1 << NUMBER_BITS) - 1
+LARGEST_NUMBER = (1 << NUMBER_BITS) - 1
 
 
 @step
@@ -52,7 +52,7 @@ def count(M: Memory, a: int, t: int) -> int:
             M[a + P.number] = min(M[a + P.number] + 1, M[a + P.limit])
         M[a + P.within] = not ends
         number = M[a + P.number]
-        fault(M, a, t, MOST_TOLD if number == M[a + P.limit] else number)
+        fault(M, a, t, LARGEST_NUMBER if number == M[a + P.limit] else number)
         if closes:
             M[a + P.state] = CLOSED
         return acted(M, t)

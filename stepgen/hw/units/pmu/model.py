@@ -53,7 +53,7 @@ R = record(
 G = record("granted", "last", "count", "readers")
 BETWEEN_ROWS, IN_ROW, CLOSED = 1, 2, 3
 """Where in a chunk with too many rows `store` is; 0 in others."""
-MOST_TOLD = (1 << NUMBER_BITS) - 1
+LARGEST_NUMBER = (1 << NUMBER_BITS) - 1
 
 
 @helper
@@ -81,7 +81,7 @@ def swallow(M: Memory, a: int, t: int) -> int:
     if over == BETWEEN_ROWS and M[a + S.rows] < M[a + S.limit]:
         M[a + S.rows] += 1
     M[a + S.over] = BETWEEN_ROWS if ends_row(M, a, beat) else IN_ROW
-    fault(M, a, t, M[a + S.rows] if M[a + S.rows] < M[a + S.limit] else MOST_TOLD)
+    fault(M, a, t, M[a + S.rows] if M[a + S.rows] < M[a + S.limit] else LARGEST_NUMBER)
     if stop_of(beat) >= M[a + S.level]:
         M[a + S.over] = CLOSED
     return acted(M, t)

@@ -33,8 +33,8 @@ PACK = record(
 )  # fmt: skip
 SETTLE = record("bursts", "ack", "written")
 TELL = record("closes", "written", "y")
-WAITS, TOLD = 1, 2
-"""Flags of an entry of ``bursts``: it waits for an acknowledgement; a tile ends with it."""
+WAITS, LAST = 1, 2
+"""Flags of an entry of ``bursts``: it waits for an acknowledgement; it is the last of a tile."""
 
 
 @step
@@ -56,7 +56,7 @@ def pack(M: Memory, a: int, t: int) -> int:
             wait = room(M, M[a + P.bursts], t)
             if wait != READY:
                 return wait
-            push(M, M[a + P.bursts], t, TOLD)
+            push(M, M[a + P.bursts], t, LAST)
             pop(M, x, t)
             return acted(M, t)
         if not M[a + P.inside]:
@@ -88,7 +88,7 @@ def pack(M: Memory, a: int, t: int) -> int:
         M[a + P.count] += 1
         M[a + P.place] += 1
         if final or M[a + P.place] == M[a + P.burst]:
-            push(M, M[a + P.bursts], t, WAITS | (TOLD if final else 0))
+            push(M, M[a + P.bursts], t, WAITS | (LAST if final else 0))
             push(M, M[a + P.wreq], t, make_burst(M[a + P.address], M[a + P.count]))
             M[a + P.address] += M[a + P.count]
             M[a + P.count] = 0
@@ -111,7 +111,7 @@ def settle(M: Memory, a: int, t: int) -> int:
             return wait
         pop(M, M[a + P.ack], t)
     pop(M, M[a + P.bursts], t)
-    if entry & TOLD:
+    if entry & LAST:
         push(M, M[a + P.written], t, 0)
     return acted(M, t)
 
