@@ -7,9 +7,8 @@ import importlib
 import os
 import sys
 
+from benchmarks.table import Table, write
 from stepgen.study.traces import VARIABLE
-
-from .table import Table, write
 
 NAMES = (
     "elaboration",

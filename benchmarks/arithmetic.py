@@ -6,12 +6,11 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
+from benchmarks.table import Table
 from stepgen.hw.arithmetic.circuits.lane import Lane
 from stepgen.hw.arithmetic.operations import Operation
 from stepgen.hw.arithmetic.pipeline import Pipeline
 from stepgen.synth.out_of_context import netlist, place
-
-from .table import Table
 
 SPEED = 6
 SEEDS = (1, 2, 3)

@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import stepgen as sg
+from benchmarks.programs import moe
+from benchmarks.table import Table
 from stepgen.board.build import Bitstream, build
 from stepgen.board.description import Board, boards
 from stepgen.board.fitting import available
@@ -16,9 +18,6 @@ from stepgen.cosim.experiment import Experiment
 from stepgen.hw.design.table import Bus, Design
 from stepgen.ir.wire import LANES
 from stepgen.synth.toolchain import RESOURCES
-
-from .programs import moe
-from .table import Table
 
 README = Path(__file__).parents[1] / "README.md"
 

@@ -7,12 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.programs import moe
+from benchmarks.table import Table
 from stepgen.cosim.experiment import Experiment
 from stepgen.hw.design.table import Bus
 from stepgen.ir.graph import Graph
-
-from .programs import moe
-from .table import Table
 
 LANES = 4
 BUS = Bus(data_bits=64, outstanding=16)

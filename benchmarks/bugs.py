@@ -10,10 +10,10 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from .mutants import FOLDER, broken
-from .mutants.forks import forked, spent
-from .mutants.rules import ROOT
-from .table import Table
+from benchmarks.mutants import FOLDER, broken
+from benchmarks.mutants.forks import forked, spent
+from benchmarks.mutants.rules import ROOT
+from benchmarks.table import Table
 
 SEED, PROGRAMS, RUNS, SECONDS = 4, 100, 4, 600.0
 
@@ -169,10 +169,9 @@ def _first(bug: Bug, drawn: list[Any]) -> dict[str, Any]:
 
 def _circuit(one: Any) -> str:
     """What a program's circuit and test bench depend on; empty where it has none."""
+    from benchmarks.mutants.pool import circuit
     from stepgen.emit.interface import interface
     from stepgen.ir.errors import StepError
-
-    from .mutants.pool import circuit
 
     try:
         design = one.experiment().design

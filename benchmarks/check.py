@@ -11,7 +11,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from time import perf_counter
 
-from .table import RESULTS, Table
+from benchmarks.table import RESULTS, Table
 
 QUICK = ("bound", "workloads", "substitution", "sums", "starts", "speed", "elaboration")
 """Benchmarks that take seconds, or a minute or two."""

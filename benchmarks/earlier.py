@@ -9,8 +9,8 @@ from io import BytesIO
 from pathlib import Path
 from statistics import median
 
-from .report_pages import compiled, used
-from .table import Table, git
+from benchmarks.report_pages import compiled, used
+from benchmarks.table import Table, git
 
 ROOT = Path(__file__).parents[1]
 PAIRS = 3

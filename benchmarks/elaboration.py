@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from time import perf_counter
 
+from benchmarks.programs import moe
+from benchmarks.table import Table
 from stepgen.compile.lower import lower
 from stepgen.emit.elaborate import verilog
-
-from .programs import moe
-from .table import Table
 
 EXPERTS = (2, 8, 32, 128)
 

@@ -9,8 +9,8 @@ import sys
 import tempfile
 from time import perf_counter
 
-from .apart import MEGABYTE
-from .table import Table
+from benchmarks.apart import MEGABYTE
+from benchmarks.table import Table
 
 JOBS = (2,)
 COMMAND = "from stepgen.cli import main; main()"

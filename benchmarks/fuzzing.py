@@ -7,11 +7,10 @@ import resource
 import tempfile
 from unittest import mock
 
+from benchmarks.table import Table
 from stepgen.fuzz.campaign import RUNS, SAMPLE
 from stepgen.fuzz.compare import compare_all
 from stepgen.fuzz.draw import cases
-
-from .table import Table
 
 SEED = 9
 COUNTS = {True: 16, False: 100}

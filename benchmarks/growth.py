@@ -5,12 +5,11 @@ from __future__ import annotations
 from time import perf_counter
 from typing import Any
 
+from benchmarks.table import Table
 from examples.moe_swiglu import moe_swiglu
 from stepgen.ir.graph import Graph
 from stepgen.program.tiles import simulate
 from stepgen.timing.tiles.machines import SDA
-
-from .table import Table
 
 BATCHES = (64, 256, 1024, 4096)
 TILES = (1, 4, 16, 64)

@@ -5,13 +5,12 @@ from __future__ import annotations
 from time import process_time
 from typing import Any
 
+from benchmarks.table import Table
 from stepgen.commands.lanes import chosen
 from stepgen.commands.named import Named
 from stepgen.commands.options import Circuit, Goal, Timing
 from stepgen.tools.shipped import shipped
 from stepgen.tools.waiting import quiet
-
-from .table import Table
 
 TALK = str(shipped("examples") / "talk" / "talk.stepgen")
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from time import perf_counter
 from typing import Any
 
+from benchmarks.apart import apart
+from benchmarks.table import Table
 from examples import models
 from stepgen.compile.lower import lower as design_of
 from stepgen.cosim.experiment import Experiment
@@ -22,9 +24,6 @@ from stepgen.program.tiles import simulate
 from stepgen.study.mirror import mirrored
 from stepgen.timing.tiles.machines import U55C
 from stepgen.timing.tiles.variants import changed
-
-from .apart import apart
-from .table import Table
 
 HZ = 250e6
 """Of the machine."""

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import stepgen as sg
+from benchmarks.table import Table
 from stepgen.compile.lower import lower
 from stepgen.hw.accelerator import Accelerator
 from stepgen.hw.alone import alone
@@ -16,8 +17,6 @@ from stepgen.hw.unit import core_of
 from stepgen.synth.netlist import Netlist
 from stepgen.synth.out_of_context import netlist, place
 from stepgen.synth.toolchain import FAMILY, toolchain
-
-from .table import Table
 
 LANES = 4
 SPEED, SEEDS = 6, (1, 2, 4)

@@ -10,11 +10,10 @@ from collections.abc import Iterator
 from importlib.metadata import distributions
 from pathlib import Path
 
+from benchmarks.report_pages import TIMES, least
+from benchmarks.table import Table
 from stepgen.cosim.experiment import Experiment
 from stepgen.program.program import load
-
-from .report_pages import TIMES, least
-from .table import Table
 
 CYCLES = 5000
 """Of the waveforms: the first ones."""

@@ -13,6 +13,8 @@ from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
+from benchmarks.programs import moe
+from benchmarks.table import Table
 from stepgen.compile.lower import rows_of
 from stepgen.compile.memories import lowered
 from stepgen.hw import private
@@ -25,9 +27,6 @@ from stepgen.hw.unit import UnitCore, core_of
 from stepgen.ir.wire import VALUE
 from stepgen.synth.measuring import measured
 from stepgen.synth.toolchain import FAMILY
-
-from .programs import moe
-from .table import Table
 
 LANES = 4
 ROWS = 16

@@ -11,13 +11,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from benchmarks.table import Table
 from examples.attention import attention
 from examples.moe import draw_routing, moe
 from stepgen.compile import transforms
 from stepgen.cosim.experiment import Experiment
 from stepgen.study.mirror import mirrored
-
-from .table import Table
 
 TOKENS, EXPERTS, TOP = 64, 8, 2
 SCHEDULES: dict[str, dict[str, Any]] = {

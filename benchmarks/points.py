@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from time import perf_counter
 
+from benchmarks.apart import apart
+from benchmarks.table import Table
 from stepgen.program.tiles import simulate
 from stepgen.study import attention, moe, published, tiling
 from stepgen.study.evaluate import build
@@ -11,9 +13,6 @@ from stepgen.study.figure import Row
 from stepgen.study.point import PUBLISHED, Point
 from stepgen.study.traces import found
 from stepgen.timing.tiles.variants import variant
-
-from .apart import apart
-from .table import Table
 
 REPEATS = 5
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.table import Table
 from examples import models
 from stepgen.compile.lower import lower as design_of
 from stepgen.cosim.experiment import Experiment
@@ -14,8 +15,6 @@ from stepgen.frontend.drawing import drawn
 from stepgen.frontend.lowering import fed
 from stepgen.ir.wire import LANES
 from stepgen.synth.estimate import estimate
-
-from .table import Table
 
 ROOM, FILLED = 32, 9
 """Tokens that the caches hold, and that are there."""

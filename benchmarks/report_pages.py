@@ -12,10 +12,9 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any
 
+from benchmarks.table import Table
 from stepgen.cosim.experiment import Experiment
 from stepgen.program.program import load
-
-from .table import Table
 
 TIMES = 3
 MUCH = {"tokens": "2048", "width": "256", "hidden": "512"}

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import stepgen as sg
+from benchmarks.table import Table
 from stepgen.compile.lower import lower
 from stepgen.hw.accelerator import Accelerator
 from stepgen.hw.arithmetic.operations import Operation
@@ -25,8 +26,6 @@ from stepgen.hw.units.sink.params import Sink
 from stepgen.hw.units.source.params import Source
 from stepgen.hw.units.top_k.params import STAGES, TopK
 from stepgen.synth.out_of_context import netlist, place
-
-from .table import Table
 
 SPEEDS = (6, 8)
 SEEDS = (1, 2, 4)

@@ -10,13 +10,12 @@ from time import perf_counter
 import numpy as np
 
 import stepgen as sg
+from benchmarks.programs import moe
+from benchmarks.table import Table
 from stepgen.cosim.building import FAST_RUN
 from stepgen.cosim.experiment import Experiment
 from stepgen.timing.model import predict
 from stepgen.timing.stepping import using
-
-from .programs import moe
-from .table import Table
 
 REPEATS = 5
 RUNS = 200

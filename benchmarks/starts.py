@@ -9,9 +9,9 @@ import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
-from .earlier import ROOT, commit_of, unpacked
-from .report_pages import compiled
-from .table import Table
+from benchmarks.earlier import ROOT, commit_of, unpacked
+from benchmarks.report_pages import compiled
+from benchmarks.table import Table
 
 PAIRS = 3
 SINCE = "stepgen/timing/stepping.py, before"

@@ -7,10 +7,9 @@ from time import perf_counter
 import numpy as np
 
 import stepgen as sg
+from benchmarks.table import Table
 from examples.moe_swiglu import MODELS, moe_swiglu
 from stepgen.program.traces import SKEWS, draw_routing
-
-from .table import Table
 
 ROUTINGS = 1000
 TOKENS = 64

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from benchmarks.table import Table
 from stepgen.semantics import numbers
 from stepgen.semantics.sums import FRACTION, Sums
-
-from .table import Table
 
 SIZE = 48
 """Rows and columns of the results."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 
+from benchmarks.table import Table
 from stepgen.cosim.experiment import Experiment
 from stepgen.frontend import files
 from stepgen.frontend.decoding import Decoder
@@ -13,8 +14,6 @@ from stepgen.hw.design.bus import Bus
 from stepgen.hw.design.counting import counting
 from stepgen.synth.estimate import estimate
 from stepgen.tools.shipped import shipped
-
-from .table import Table
 
 MODEL = str(shipped("examples") / "talk" / "talk.stepgen")
 

@@ -8,6 +8,9 @@ import subprocess
 import sys
 from typing import Any
 
+from benchmarks.table import Table
+from benchmarks.talking import MODEL
+from benchmarks.talking_board import BOARD, BUS_BITS, HZ, LANES
 from stepgen.board.description import named
 from stepgen.cosim.experiment import Experiment
 from stepgen.frontend import files
@@ -15,10 +18,6 @@ from stepgen.frontend.decoding import Decoder
 from stepgen.hw.design.bus import Bus
 from stepgen.hw.design.counting import counting
 from stepgen.synth.estimate import estimate
-
-from .table import Table
-from .talking import MODEL
-from .talking_board import BOARD, BUS_BITS, HZ, LANES
 
 TOKENS = 24
 PER_RUN = (1, 6, 24)

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
+from benchmarks.bitstreams import COLUMNS, MEANING, row
+from benchmarks.table import Table
+from benchmarks.talking import MODEL, TEXT
 from stepgen.board.description import named
 from stepgen.cosim.experiment import Experiment
 from stepgen.frontend import files
 from stepgen.frontend.decoding import Decoder
 from stepgen.frontend.text import ids_of
 from stepgen.hw.design.bus import Bus
-
-from .bitstreams import COLUMNS, MEANING, row
-from .table import Table
-from .talking import MODEL, TEXT
 
 BOARD, HZ = "ulx3s-85f-sdram", 70_000_000
 LANES, BUS_BITS = 2, 32

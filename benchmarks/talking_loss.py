@@ -11,12 +11,11 @@ from pathlib import Path
 
 import numpy as np
 
+from benchmarks.table import Table
 from stepgen.frontend import files, from_checkpoint
 from stepgen.frontend.quantizing.calibration import cut, losses
 from stepgen.frontend.quantizing.quantize import TEXT, quantize
 from stepgen.tools.shipped import shipped
-
-from .table import Table
 
 TRAINING = shipped("examples") / "talk" / "train.py"
 SEEN = 1024

@@ -12,6 +12,8 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks import language_units
+from benchmarks.table import Table
 from stepgen.compile.lower import lower
 from stepgen.hw.alone import alone
 from stepgen.hw.design.sharing import OWN, SHARED
@@ -29,9 +31,6 @@ from stepgen.synth.out_of_context import netlist
 from stepgen.synth.toolchain import FAMILY, RESOURCES, toolchain
 from stepgen.tools import external
 from tests.programs import every_unit
-
-from . import language_units
-from .table import Table
 
 EVERY_UNIT, LINK = "every_unit", "link"
 CHECKED = ((EVERY_UNIT, 4), (LINK, 4))

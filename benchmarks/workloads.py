@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from benchmarks.table import Table
 from stepgen.cosim.experiment import Experiment
 from stepgen.hw.design.table import Bus, Unit
 from stepgen.hw.units.axi.params import Axi
@@ -13,8 +14,6 @@ from stepgen.hw.units.matvec.params import Matvec
 from stepgen.program.program import load
 from stepgen.timing.activity import Cycles
 from stepgen.timing.model import Prediction
-
-from .table import Table
 
 LANES = 4
 BUS = Bus(data_bits=64, outstanding=16)

@@ -8,10 +8,10 @@ from collections import Counter
 from pathlib import Path
 from statistics import median
 
-from ..table import Table
-from .equivalent import EQUIVALENT
-from .rules import ROOT, UNITS, Mutant, drawn
-from .session import FUZZER, NO_CIRCUIT, SAME, SUITE, Tried, digest, session
+from benchmarks.mutants.equivalent import EQUIVALENT
+from benchmarks.mutants.rules import ROOT, UNITS, Mutant, drawn
+from benchmarks.mutants.session import FUZZER, NO_CIRCUIT, SAME, SUITE, Tried, digest, session
+from benchmarks.table import Table
 
 SEED, COUNT = 1, 370
 FOLDER = ROOT / "build/mutants"

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import argparse
 
-from ..table import write
-from . import COUNT, SEED, known, tables, tried
-from .session import FUZZER, SUITE
+from benchmarks.mutants import COUNT, SEED, known, tables, tried
+from benchmarks.mutants.session import FUZZER, SUITE
+from benchmarks.table import write
 
 
 def main() -> None:

@@ -6,7 +6,7 @@ import ast
 from functools import cache
 from pathlib import Path
 
-from .rules import ROOT, UNITS
+from benchmarks.mutants.rules import ROOT, UNITS
 
 CONFORMANCE = "tests/test_conformance.py"
 TESTS = (

@@ -19,10 +19,10 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from . import broken
-from .concern import CONFORMANCE, concerning
-from .forks import ended, forked, kill, spent
-from .rules import ROOT, Mutant
+from benchmarks.mutants import broken
+from benchmarks.mutants.concern import CONFORMANCE, concerning
+from benchmarks.mutants.forks import ended, forked, kill, spent
+from benchmarks.mutants.rules import ROOT, Mutant
 
 SUITE, FUZZER, NO_CIRCUIT, SAME = "suite", "fuzzer", "no circuit", "same circuit"
 DRAWN = {False: 90, True: 300}
@@ -132,7 +132,7 @@ class Session:
 
     def pytest_runtestloop(self, session: Any) -> bool:
         """Try all mutants."""
-        from .pool import pool
+        from benchmarks.mutants.pool import pool
 
         self.items = session.items
         begun = time.monotonic()
@@ -321,7 +321,7 @@ class Session:
 
 def _elaborated(program: Any) -> str | None:
     """Empty if the circuit is as it should be, None if it is another, else why there is none."""
-    from .pool import circuit
+    from benchmarks.mutants.pool import circuit
 
     try:
         return "" if circuit(program.experiment.design) == program.circuit else None

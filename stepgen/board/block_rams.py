@@ -5,24 +5,24 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from ..hw.board import cobs
-from ..hw.board.buffers import ahead_of, widths
-from ..hw.board.crc import FRAME_BYTE
-from ..hw.board.family import family
-from ..hw.board.memory import queues
-from ..hw.board.protocol import BUFFER_BYTES
-from ..hw.board.sdram.controller import data_queues
-from ..hw.board.top import Surroundings
-from ..hw.counters import totals
-from ..hw.design.block_rams import Blocks
-from ..hw.design.counting import counted
-from ..hw.design.ram import Ram
-from ..hw.design.table import Design
-from ..hw.units.sink.params import Sink
-from ..hw.units.source.params import Source
-from ..synth.contents import MOST_FREE
-from .description import Board
-from .instances import CONTROL, LINK, MEMORY, STREAMS
+from stepgen.board.description import Board
+from stepgen.board.instances import CONTROL, LINK, MEMORY, STREAMS
+from stepgen.hw.board import cobs
+from stepgen.hw.board.buffers import ahead_of, widths
+from stepgen.hw.board.crc import FRAME_BYTE
+from stepgen.hw.board.family import family
+from stepgen.hw.board.memory import queues
+from stepgen.hw.board.protocol import BUFFER_BYTES
+from stepgen.hw.board.sdram.controller import data_queues
+from stepgen.hw.board.top import Surroundings
+from stepgen.hw.counters import totals
+from stepgen.hw.design.block_rams import Blocks
+from stepgen.hw.design.counting import counted
+from stepgen.hw.design.ram import Ram
+from stepgen.hw.design.table import Design
+from stepgen.hw.units.sink.params import Sink
+from stepgen.hw.units.source.params import Source
+from stepgen.synth.contents import MOST_FREE
 
 BYTE = 8
 

@@ -12,29 +12,29 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from ..emit.elaborate import made_by
-from ..emit.elaborate import verilog as verilog_of
-from ..emit.kernels import compiled, kernel_files
-from ..emit.modules import kept_modules
-from ..hw.board.chip import CLOCK, Chip
-from ..hw.board.family import family
-from ..hw.board.top import BoardTop
-from ..hw.design.table import Design
-from ..hw.names import top_name
-from ..hw.primitives import Device
-from ..hw.verilog import pins_written, written
-from ..hw.verilog_kernel.params import sources_of
-from ..ir.errors import StepError
-from ..synth import flow, report
-from ..synth.report import Placed
-from ..synth.toolchain import Target, toolchain
-from ..tools import external
-from ..tools.cache import cache_folder, digest, kept
-from ..tools.waiting import Progress, quiet
-from .description import Board
-from .fitting import check_room
-from .instances import BOARD, groups
-from .output_folder import DAMAGED, content_of, found
+from stepgen.board.description import Board
+from stepgen.board.fitting import check_room
+from stepgen.board.instances import BOARD, groups
+from stepgen.board.output_folder import DAMAGED, content_of, found
+from stepgen.emit.elaborate import made_by
+from stepgen.emit.elaborate import verilog as verilog_of
+from stepgen.emit.kernels import compiled, kernel_files
+from stepgen.emit.modules import kept_modules
+from stepgen.hw.board.chip import CLOCK, Chip
+from stepgen.hw.board.family import family
+from stepgen.hw.board.top import BoardTop
+from stepgen.hw.design.table import Design
+from stepgen.hw.names import top_name
+from stepgen.hw.primitives import Device
+from stepgen.hw.verilog import pins_written, written
+from stepgen.hw.verilog_kernel.params import sources_of
+from stepgen.ir.errors import StepError
+from stepgen.synth import flow, report
+from stepgen.synth.report import Placed
+from stepgen.synth.toolchain import Target, toolchain
+from stepgen.tools import external
+from stepgen.tools.cache import cache_folder, digest, kept
+from stepgen.tools.waiting import Progress, quiet
 
 KEEP = 30
 MOST_CLOCKS = 4

@@ -7,22 +7,22 @@ from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass, fields
 from typing import TYPE_CHECKING, Any
 
-from ..hw.board.chip import TIED
-from ..hw.board.family import family
-from ..hw.board.mmcm import MmcmFamily
-from ..hw.board.protocol import COUNT_BITS
-from ..hw.board.uart import LEAST_CYCLES
-from ..hw.design.counting import COUNTING
-from ..hw.design.ram import Ram
-from ..ir.arguments import shown
-from ..ir.errors import StepError
-from ..ir.registry import modules
-from ..ir.sdram_timing import ALL_BANKS
-from ..synth import toolchains
-from .tables import MemoryTable, SdramChip, SdramPins, SdramWay
+from stepgen.board.tables import MemoryTable, SdramChip, SdramPins, SdramWay
+from stepgen.hw.board.chip import TIED
+from stepgen.hw.board.family import family
+from stepgen.hw.board.mmcm import MmcmFamily
+from stepgen.hw.board.protocol import COUNT_BITS
+from stepgen.hw.board.uart import LEAST_CYCLES
+from stepgen.hw.design.counting import COUNTING
+from stepgen.hw.design.ram import Ram
+from stepgen.ir.arguments import shown
+from stepgen.ir.errors import StepError
+from stepgen.ir.registry import modules
+from stepgen.ir.sdram_timing import ALL_BANKS
+from stepgen.synth import toolchains
 
 if TYPE_CHECKING:
-    from .description import Board
+    from stepgen.board.description import Board
 
 LEAST_MEMORY = 1024
 """Bytes."""

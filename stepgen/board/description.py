@@ -6,23 +6,23 @@ from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field, fields, replace
 from functools import cached_property
 
-from ..hw.board.chip import CLOCK
-from ..hw.board.family import Pll, family
-from ..hw.board.top import Surroundings
-from ..hw.board.uart import LEAST_CYCLES
-from ..hw.design.counting import counting
-from ..hw.design.table import Design
-from ..hw.units.axi.params import Axi
-from ..ir.arguments import shown
-from ..ir.errors import StepError
-from ..ir.records import record
-from ..ir.sdram_clock import SdramClock, sdram_clock
-from ..ir.sdram_timing import SdramTiming
-from ..synth.part import Part
-from ..synth.part import named as part_named
-from ..tools.shipped import settings, shipped
-from .checking import LEAST_MEMORY, check
-from .tables import Clock, Led, LinkTable, MemoryTable, ProgramTable, Streams, Vivado
+from stepgen.board.checking import LEAST_MEMORY, check
+from stepgen.board.tables import Clock, Led, LinkTable, MemoryTable, ProgramTable, Streams, Vivado
+from stepgen.hw.board.chip import CLOCK
+from stepgen.hw.board.family import Pll, family
+from stepgen.hw.board.top import Surroundings
+from stepgen.hw.board.uart import LEAST_CYCLES
+from stepgen.hw.design.counting import counting
+from stepgen.hw.design.table import Design
+from stepgen.hw.units.axi.params import Axi
+from stepgen.ir.arguments import shown
+from stepgen.ir.errors import StepError
+from stepgen.ir.records import record
+from stepgen.ir.sdram_clock import SdramClock, sdram_clock
+from stepgen.ir.sdram_timing import SdramTiming
+from stepgen.synth.part import Part
+from stepgen.synth.part import named as part_named
+from stepgen.tools.shipped import settings, shipped
 
 
 @dataclass(frozen=True)

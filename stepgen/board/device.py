@@ -10,33 +10,33 @@ from threading import Lock
 from types import TracebackType
 from typing import Any
 
-from ..compile.budget import Budget
-from ..cosim.case import Case
-from ..cosim.experiment import UNPREDICTED_CYCLES, Experiment
-from ..cosim.outputs import nested, tokens_of
-from ..cosim.payload import Rows
-from ..emit.interface import interface
-from ..emit.windows import Windows
-from ..hw.design.counting import counted
-from ..hw.design.sharing import USUAL
-from ..hw.design.table import Bus, Design
-from ..ir.arguments import checked
-from ..ir.errors import StepError
-from ..ir.graph import Graph
-from ..ir.lanes import Lanes
-from ..ir.wire import LANES
-from ..program import design_folder
-from ..semantics.memory import from_image, layouts
-from ..semantics.numbers import DTYPES, Array
-from ..semantics.tokens import Token
-from ..tools.waiting import Progress, quiet
-from . import virtual
-from .description import Board, named
-from .link import Link, Wire
-from .report import Report
-from .resident import Check, Resident, Step
-from .serial_port import SerialWire, find
-from .session import LEAST_PAST, Session
+from stepgen.board import virtual
+from stepgen.board.description import Board, named
+from stepgen.board.link import Link, Wire
+from stepgen.board.report import Report
+from stepgen.board.resident import Check, Resident, Step
+from stepgen.board.serial_port import SerialWire, find
+from stepgen.board.session import LEAST_PAST, Session
+from stepgen.compile.budget import Budget
+from stepgen.cosim.case import Case
+from stepgen.cosim.experiment import UNPREDICTED_CYCLES, Experiment
+from stepgen.cosim.outputs import nested, tokens_of
+from stepgen.cosim.payload import Rows
+from stepgen.emit.interface import interface
+from stepgen.emit.windows import Windows
+from stepgen.hw.design.counting import counted
+from stepgen.hw.design.sharing import USUAL
+from stepgen.hw.design.table import Bus, Design
+from stepgen.ir.arguments import checked
+from stepgen.ir.errors import StepError
+from stepgen.ir.graph import Graph
+from stepgen.ir.lanes import Lanes
+from stepgen.ir.wire import LANES
+from stepgen.program import design_folder
+from stepgen.semantics.memory import from_image, layouts
+from stepgen.semantics.numbers import DTYPES, Array
+from stepgen.semantics.tokens import Token
+from stepgen.tools.waiting import Progress, quiet
 
 VIRTUAL = "virtual:"
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from ..hw.design.table import Design
-from ..ir.errors import StepError
-from ..synth.part import Part
-from .block_rams import alone, taken
-from .description import Board, extent
+from stepgen.board.block_rams import alone, taken
+from stepgen.board.description import Board, extent
+from stepgen.hw.design.table import Design
+from stepgen.ir.errors import StepError
+from stepgen.synth.part import Part
 
 WORDS = {
     "lut": "LUTs",

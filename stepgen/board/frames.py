@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import zlib
 
-from ..hw.board.protocol import CHECK_BYTES
+from stepgen.hw.board.protocol import CHECK_BYTES
 
 LONGEST_BLOCK = 254
 

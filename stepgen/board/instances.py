@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from ..hw.design.table import Design
-from ..hw.names import verilog_name
-from ..synth.netlist import Groups
+from stepgen.hw.design.table import Design
+from stepgen.hw.names import verilog_name
+from stepgen.synth.netlist import Groups
 
 BOARD = "board"
 """Instance of `stepgen.hw.board.top.BoardTop` in `stepgen.hw.board.chip.Chip`."""

@@ -10,9 +10,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from ..hw.board.protocol import MOST_WORDS, REPEATS, WORD, Operation, Space, Status
-from ..ir.errors import StepError
-from .frames import decode, encode
+from stepgen.board.frames import decode, encode
+from stepgen.hw.board.protocol import MOST_WORDS, REPEATS, WORD, Operation, Space, Status
+from stepgen.ir.errors import StepError
 
 WINDOW = 2
 """Requests on their way at once: while one is carried out, the next one arrives."""

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from ..compile.budget import Budget
-from ..hw.board.family import family
-from ..hw.design.table import Channel, Design, Unit
-from ..ir.errors import StepError
-from ..synth.estimate import estimate
-from ..synth.toolchain import FAMILY
-from ..tools.waiting import Progress, quiet
-from .block_rams import taken
-from .description import Board, boards
-from .fitting import LESS
+from stepgen.board.block_rams import taken
+from stepgen.board.description import Board, boards
+from stepgen.board.fitting import LESS
+from stepgen.compile.budget import Budget
+from stepgen.hw.board.family import family
+from stepgen.hw.design.table import Channel, Design, Unit
+from stepgen.ir.errors import StepError
+from stepgen.synth.estimate import estimate
+from stepgen.synth.toolchain import FAMILY
+from stepgen.tools.waiting import Progress, quiet
 
 
 class BoardMemory(Budget):

@@ -8,11 +8,11 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Protocol
 
-from ..ir.errors import StepError
-from ..program.design_folder import content_hash
-from ..tools.atomic import atomic_folder
-from ..tools.cache import MADE
-from .description import Board
+from stepgen.board.description import Board
+from stepgen.ir.errors import StepError
+from stepgen.program.design_folder import content_hash
+from stepgen.tools.atomic import atomic_folder
+from stepgen.tools.cache import MADE
 
 DAMAGED = (OSError, ValueError, AttributeError, LookupError, TypeError, RecursionError)
 """What reading a file raises that nobody has written so."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from .description import Board
+from stepgen.board.description import Board
 
 
 def overview(name: str, board: Board, ports: Sequence[str]) -> dict[str, str]:

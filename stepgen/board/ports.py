@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..cosim.payload import Rows
-from ..emit.interface import StreamPort
-from ..hw.board.buffers import places
-from ..hw.board.protocol import COUNT_BITS, COUNT_WORDS, STREAM_BITS, WORD, Count, Space
-from .link import Link
+from stepgen.board.link import Link
+from stepgen.cosim.payload import Rows
+from stepgen.emit.interface import StreamPort
+from stepgen.hw.board.buffers import places
+from stepgen.hw.board.protocol import COUNT_BITS, COUNT_WORDS, STREAM_BITS, WORD, Count, Space
 
 
 @dataclass

@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from ..ir.errors import StepError
-from ..tools import children, external
-from .description import Board
-from .tables import ProgramTable
+from stepgen.board.description import Board
+from stepgen.board.tables import ProgramTable
+from stepgen.ir.errors import StepError
+from stepgen.tools import children, external
 
 LOADER = "openfpgaloader"
 _FORBIDDEN = re.compile(r"permission|not permitted|access denied|LIBUSB_ERROR_ACCESS", re.I)

@@ -8,19 +8,19 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from ..hw import private
-from ..hw.board.chip import CLOCK, ports
-from ..hw.board.top import BoardTop
-from ..hw.design.table import Design
-from ..ir.errors import StepError
-from ..synth import vivado
-from ..synth.vivado import BUILD, PROGRAM
-from ..tools.cache import cache_folder, kept
-from ..tools.shipped import shipped
-from ..tools.waiting import Progress, quiet
-from .build import KEEP, key_of, name_of, target_of, write_sources
-from .description import Board
-from .output_folder import content_of, found
+from stepgen.board.build import KEEP, key_of, name_of, target_of, write_sources
+from stepgen.board.description import Board
+from stepgen.board.output_folder import content_of, found
+from stepgen.hw import private
+from stepgen.hw.board.chip import CLOCK, ports
+from stepgen.hw.board.top import BoardTop
+from stepgen.hw.design.table import Design
+from stepgen.ir.errors import StepError
+from stepgen.synth import vivado
+from stepgen.synth.vivado import BUILD, PROGRAM
+from stepgen.tools.cache import cache_folder, kept
+from stepgen.tools.shipped import shipped
+from stepgen.tools.waiting import Progress, quiet
 
 __all__ = [
     "BUILD",

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ..cosim.experiment import Experiment
-from ..cosim.scoreboard import Outcome
+from stepgen.cosim.experiment import Experiment
+from stepgen.cosim.scoreboard import Outcome
 
 
 @dataclass(frozen=True)

@@ -10,21 +10,21 @@ from typing import Any, Literal, get_args
 import numpy as np
 import numpy.typing as npt
 
-from ..cosim.case import Case
-from ..cosim.experiment import UNPREDICTED_CYCLES, Experiment
-from ..cosim.payload import Rows, pack
-from ..hw.board.protocol import WORD, Space
-from ..hw.design.registers import RUNNING, STOPPING
-from ..ir.arguments import shown
-from ..ir.errors import StepError
-from ..ir.graph import Graph
-from ..semantics.memory import as_bytes, as_matrix, from_bytes, from_image, layouts, to_image
-from ..semantics.numbers import Array
-from ..timing.model import Prediction
-from ..tools.waiting import Progress, quiet
-from .link import OtherBoard
-from .running import Running
-from .session import SHARE, Session, Share
+from stepgen.board.link import OtherBoard
+from stepgen.board.running import Running
+from stepgen.board.session import SHARE, Session, Share
+from stepgen.cosim.case import Case
+from stepgen.cosim.experiment import UNPREDICTED_CYCLES, Experiment
+from stepgen.cosim.payload import Rows, pack
+from stepgen.hw.board.protocol import WORD, Space
+from stepgen.hw.design.registers import RUNNING, STOPPING
+from stepgen.ir.arguments import shown
+from stepgen.ir.errors import StepError
+from stepgen.ir.graph import Graph
+from stepgen.semantics.memory import as_bytes, as_matrix, from_bytes, from_image, layouts, to_image
+from stepgen.semantics.numbers import Array
+from stepgen.timing.model import Prediction
+from stepgen.tools.waiting import Progress, quiet
 
 Check = Literal["none", "first", "all"]
 """Which runs are compared with reference and prediction."""

@@ -7,9 +7,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from ..cosim.payload import Rows
-from ..hw.board.protocol import WORD, Space
-from ..hw.design.registers import (
+from stepgen.board.ports import Port
+from stepgen.cosim.payload import Rows
+from stepgen.hw.board.protocol import WORD, Space
+from stepgen.hw.design.registers import (
     CYCLES,
     DONE,
     END,
@@ -20,11 +21,10 @@ from ..hw.design.registers import (
     STOPPING,
     WRITE_BEATS,
 )
-from ..tools.waiting import Progress, quiet
-from .ports import Port
+from stepgen.tools.waiting import Progress, quiet
 
 if TYPE_CHECKING:
-    from .session import Session
+    from stepgen.board.session import Session
 
 FIRST_PAUSE, LONGEST_PAUSE = 0.005, 0.1
 """Seconds between looks at a run that moves nothing: each is longer than the last one."""

@@ -11,17 +11,17 @@ from typing import Any
 
 import numpy as np
 
-from ..hw.board.protocol import IDENTITY_WORDS, WORD, Identity, Space
-from ..hw.design.registers import CYCLES, START
-from ..ir.dtypes import int32
-from ..ir.errors import StepError
-from ..ir.fn import fn
-from ..ir.graph import Graph
-from ..ops.linear_offchip_load import linear_offchip_load
-from ..ops.linear_offchip_store import linear_offchip_store
-from ..tools.waiting import Progress, quiet
-from .device import Device
-from .link import Link, LinkError
+from stepgen.board.device import Device
+from stepgen.board.link import Link, LinkError
+from stepgen.hw.board.protocol import IDENTITY_WORDS, WORD, Identity, Space
+from stepgen.hw.design.registers import CYCLES, START
+from stepgen.ir.dtypes import int32
+from stepgen.ir.errors import StepError
+from stepgen.ir.fn import fn
+from stepgen.ir.graph import Graph
+from stepgen.ops.linear_offchip_load import linear_offchip_load
+from stepgen.ops.linear_offchip_store import linear_offchip_store
+from stepgen.tools.waiting import Progress, quiet
 
 ROWS, COLUMNS, LANES = 16, 8, 4
 """Of the tensors of the design, and the lanes of its streams."""

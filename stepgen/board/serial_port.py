@@ -8,8 +8,8 @@ import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from ..ir.errors import StepError
-from .link import LinkError
+from stepgen.board.link import LinkError
+from stepgen.ir.errors import StepError
 
 if TYPE_CHECKING:
     from serial import Serial

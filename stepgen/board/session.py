@@ -9,12 +9,15 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
-from ..cosim.case import Case
-from ..cosim.payload import Rows
-from ..cosim.scoreboard import Outcome, faults_of, register_addresses
-from ..emit.interface import Interface, StreamPort
-from ..emit.windows import Window, Windows, windows_of
-from ..hw.board.protocol import (
+from stepgen.board.link import Link, LinkError, OtherBoard
+from stepgen.board.ports import Port
+from stepgen.board.running import Running
+from stepgen.cosim.case import Case
+from stepgen.cosim.payload import Rows
+from stepgen.cosim.scoreboard import Outcome, faults_of, register_addresses
+from stepgen.emit.interface import Interface, StreamPort
+from stepgen.emit.windows import Window, Windows, windows_of
+from stepgen.hw.board.protocol import (
     COUNT_WORDS,
     IDENTITY_WORDS,
     MAGIC,
@@ -24,14 +27,11 @@ from ..hw.board.protocol import (
     Identity,
     Space,
 )
-from ..hw.board.top import Surroundings
-from ..hw.design.counting import counted
-from ..hw.design.registers import CONTROL, RUNNING, SOFT_RESET, STATUS, STOPPING
-from ..hw.design.table import Design
-from ..tools.waiting import Progress, quiet
-from .link import Link, LinkError, OtherBoard
-from .ports import Port
-from .running import Running
+from stepgen.hw.board.top import Surroundings
+from stepgen.hw.design.counting import counted
+from stepgen.hw.design.registers import CONTROL, RUNNING, SOFT_RESET, STATUS, STOPPING
+from stepgen.hw.design.table import Design
+from stepgen.tools.waiting import Progress, quiet
 
 
 class Past(Protocol):

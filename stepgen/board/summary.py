@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from ..hw.design.table import Design
-from ..synth.toolchain import RESOURCES
-from .build import Bitstream
-from .fitting import available
-from .instances import AROUND, CONTROL, channel_name, unit_name
+from stepgen.board.build import Bitstream
+from stepgen.board.fitting import available
+from stepgen.board.instances import AROUND, CONTROL, channel_name, unit_name
+from stepgen.hw.design.table import Design
+from stepgen.synth.toolchain import RESOURCES
 
 
 def document(made: Bitstream, design: Design) -> dict[str, Any]:

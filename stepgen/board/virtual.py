@@ -12,7 +12,8 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from ..cosim.building import (
+from stepgen.board.serial_port import SerialWire
+from stepgen.cosim.building import (
     FAST_BUILD,
     KEEP_BUILDS,
     compile_model,
@@ -20,25 +21,24 @@ from ..cosim.building import (
     translate,
     versions,
 )
-from ..cosim.objects import link
-from ..emit.elaborate import made_by
-from ..emit.kernels import compiled, kernel_files
-from ..emit.modules import kept_modules
-from ..emit.windows import Window
-from ..hw.board.simulated import Simulated
-from ..hw.board.top import Surroundings
-from ..hw.design.table import Design
-from ..hw.names import top_name
-from ..hw.verilog import written
-from ..hw.verilog_kernel.params import sources_of
-from ..ir.errors import StepError
-from ..ir.sdram_timing import SdramTiming
-from ..tools import children
-from ..tools.cache import digest, kept
-from ..tools.shipped import shipped
-from ..tools.templates import fill
-from ..tools.waiting import Progress, quiet
-from .serial_port import SerialWire
+from stepgen.cosim.objects import link
+from stepgen.emit.elaborate import made_by
+from stepgen.emit.kernels import compiled, kernel_files
+from stepgen.emit.modules import kept_modules
+from stepgen.emit.windows import Window
+from stepgen.hw.board.simulated import Simulated
+from stepgen.hw.board.top import Surroundings
+from stepgen.hw.design.table import Design
+from stepgen.hw.names import top_name
+from stepgen.hw.verilog import written
+from stepgen.hw.verilog_kernel.params import sources_of
+from stepgen.ir.errors import StepError
+from stepgen.ir.sdram_timing import SdramTiming
+from stepgen.tools import children
+from stepgen.tools.cache import digest, kept
+from stepgen.tools.shipped import shipped
+from stepgen.tools.templates import fill
+from stepgen.tools.waiting import Progress, quiet
 
 SIGNALS = ("clk", "rst", "rx", "tx", "running", "put", "get")
 PATIENCE = 60.0

@@ -11,13 +11,13 @@ from difflib import get_close_matches
 from html import escape
 from typing import Any, TypeVar
 
-from ..ir.arguments import readable, take
-from ..ir.errors import StepError
-from ..ir.graph import Graph
-from ..ir.where import user_line
-from ..program.config import Config
-from .named import of_config
-from .source import Drawing, Given
+from stepgen.commands.named import of_config
+from stepgen.commands.source import Drawing, Given
+from stepgen.ir.arguments import readable, take
+from stepgen.ir.errors import StepError
+from stepgen.ir.graph import Graph
+from stepgen.ir.where import user_line
+from stepgen.program.config import Config
 
 R = TypeVar("R")
 
@@ -113,7 +113,7 @@ def _taken(options: dict[str, Any], hints: Mapping[str, Any], name: str) -> dict
 
 def _settings(program: Any, options: dict[str, Any], name: str) -> dict[str, Any]:
     """The options that are parameters of the program of a model, which are taken out."""
-    from ..program import models
+    from stepgen.program import models
 
     model = models.is_made(program)
     if not model and not isinstance(program, Graph):

@@ -5,19 +5,19 @@ from __future__ import annotations
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from ..ir.errors import StepError
+from stepgen.ir.errors import StepError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from ..cosim.experiment import Experiment
-    from .source import Source
+    from stepgen.commands.source import Source
+    from stepgen.cosim.experiment import Experiment
 
 
 @contextmanager
 def judged(source: Source) -> Iterator[None]:
     """Instead of a deadlock, raise what the reference says of the same inputs, if it objects."""
-    from ..timing.deadlock import Deadlock
+    from stepgen.timing.deadlock import Deadlock
 
     try:
         yield
@@ -43,7 +43,7 @@ def judge_words(source: Source, experiment: Experiment, symbolic: int | None) ->
     StepError
         As `judge`.
     """
-    from ..compile.cost import traffic_varies
+    from stepgen.compile.cost import traffic_varies
 
     if not traffic_varies(experiment.design) and sum(experiment.traffic) < (symbolic or 0):
         judge(source, experiment.prediction.choices)
@@ -63,7 +63,7 @@ def judge(source: Source, choices: Mapping[str, Sequence[int]] | None = None) ->
     StepError
         What is wrong with the run. Nothing if the contents of tensors can't be had.
     """
-    from ..semantics import system
+    from stepgen.semantics import system
 
     try:
         loaded = source.load()

@@ -8,21 +8,21 @@ from dataclasses import dataclass
 from math import inf
 from typing import Any
 
-from ..compile.lane_search import LUT, Choice, Cost, LaneSearch
-from ..cosim.experiment import Experiment
-from ..hw.design.table import Design
-from ..ir.errors import StepError
-from ..ir.lanes import OTHERS, Lanes, lanes_by_node
-from ..ir.show import html_table
-from ..ir.system import SystemGraph
-from ..ir.wire import LANES
-from ..program.program import Program
-from ..synth.estimate import Estimate, Estimator, estimate
-from ..tools import waiting
-from .call import called, notebook
-from .options import Circuit, Goal, Timing
-from .source import Source
-from .time import timed
+from stepgen.commands.call import called, notebook
+from stepgen.commands.options import Circuit, Goal, Timing
+from stepgen.commands.source import Source
+from stepgen.commands.time import timed
+from stepgen.compile.lane_search import LUT, Choice, Cost, LaneSearch
+from stepgen.cosim.experiment import Experiment
+from stepgen.hw.design.table import Design
+from stepgen.ir.errors import StepError
+from stepgen.ir.lanes import OTHERS, Lanes, lanes_by_node
+from stepgen.ir.show import html_table
+from stepgen.ir.system import SystemGraph
+from stepgen.ir.wire import LANES
+from stepgen.program.program import Program
+from stepgen.synth.estimate import Estimate, Estimator, estimate
+from stepgen.tools import waiting
 
 STEP = "choosing lanes"
 """What is shown as progress."""

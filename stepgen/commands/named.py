@@ -8,15 +8,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..ir.errors import StepError
+from stepgen.ir.errors import StepError
 
 if TYPE_CHECKING:
-    from ..frontend.model import Model
-    from ..program.config import Config
-    from ..program.program import Program
-    from ..program.routing import Routing
-    from ..program.traces import Lengths
-    from .source import Drawing
+    from stepgen.commands.source import Drawing
+    from stepgen.frontend.model import Model
+    from stepgen.program.config import Config
+    from stepgen.program.program import Program
+    from stepgen.program.routing import Routing
+    from stepgen.program.traces import Lengths
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,7 +55,7 @@ class Named:
 
     def model(self) -> tuple[Model | None, dict[str, str], Any]:
         """The model, if this is one, and the settings of its program; and what to `load` with."""
-        from ..program import models, program
+        from stepgen.program import models, program
 
         if models.is_model(self.program):
             return models.load(self.program), dict(self.settings), None
@@ -72,14 +72,14 @@ class Named:
         return (made[0] if models.is_made(made[0]) else None), made[2], made
 
     def _traces(self) -> dict[str, Any]:
-        from ..program import traces
+        from stepgen.program import traces
 
         return traces.given(routing=self.routing, lengths=self.lengths)
 
     def load(self, *, draw: bool = True, tensors: bool = True, made: Any = None) -> Program:
         """Build the program and transform it; see `stepgen.program.program.load`."""
-        from ..program import program
-        from ..program.schedule import transformed
+        from stepgen.program import program
+        from stepgen.program.schedule import transformed
 
         loaded = program.load(
             self.program,
@@ -110,7 +110,7 @@ def of_config(config: Config, drawing: Drawing) -> Named:
     StepError
         If it names none.
     """
-    from ..program.config import as_text
+    from stepgen.program.config import as_text
 
     values = config.values
     if "program" not in values:

@@ -8,19 +8,19 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from ..hw.design.counting import CHANNELS, counting
-from ..hw.design.sharing import OWN, SHARED, USUAL
-from ..ir.errors import StepError
-from ..ir.lanes import Lanes, lanes_by_node, usual_lanes
-from ..ir.wire import LANES
-from ..tools.waiting import Progress, quiet
+from stepgen.hw.design.counting import CHANNELS, counting
+from stepgen.hw.design.sharing import OWN, SHARED, USUAL
+from stepgen.ir.errors import StepError
+from stepgen.ir.lanes import Lanes, lanes_by_node, usual_lanes
+from stepgen.ir.wire import LANES
+from stepgen.tools.waiting import Progress, quiet
 
 if TYPE_CHECKING:
-    from ..board.description import Board
-    from ..compile.budget import Budget
-    from ..cosim.experiment import Experiment
-    from ..hw.design.table import Bus, Design
-    from ..program.program import Program
+    from stepgen.board.description import Board
+    from stepgen.compile.budget import Budget
+    from stepgen.cosim.experiment import Experiment
+    from stepgen.hw.design.table import Bus, Design
+    from stepgen.program.program import Program
 
 MACHINE = "sda"
 """The default machine of ``stepgen simulate``."""
@@ -73,7 +73,7 @@ class Circuit:
 
     def bus(self) -> Bus:
         """The off-chip port."""
-        from ..hw.design.table import Bus
+        from stepgen.hw.design.table import Bus
 
         asked = {
             "data_bits": self.bus_bits,
@@ -85,8 +85,8 @@ class Circuit:
 
     def experiment(self, program: Program, **more: Any) -> Experiment:
         """The program on this circuit; `more` are further arguments of `Experiment`."""
-        from ..cosim.experiment import Experiment
-        from ..hw.units.loader.params import Loader
+        from stepgen.cosim.experiment import Experiment
+        from stepgen.hw.units.loader.params import Loader
 
         onchip, lanes = self.budget(), lanes_of(self.lanes, program)
         if program.design is not None:
@@ -98,7 +98,7 @@ class Circuit:
         more |= {"onchip": onchip, "counters": CHANNELS if self.counters is None else self.counters}
         made = Experiment(program.graph, program.inputs, lanes=lanes, **more)
         if self.loaders == SHARED and not any(made.design.of_kind(Loader)):
-            from ..compile.loaders import unshared_in
+            from stepgen.compile.loaders import unshared_in
 
             why = unshared_in(made.design)
             raise StepError(f"--loaders shared changes nothing in {program.name}: {why}")
@@ -113,11 +113,14 @@ class Circuit:
         """The on-chip memory that there is; None if nothing bounds it."""
         if self.onchip is None:
             return None
-        from ..board.description import named, names  # with Amaranth, which takes long to load
-        from ..compile.budget import Bits
+        from stepgen.board.description import (  # with Amaranth, which takes long to load
+            named,
+            names,
+        )
+        from stepgen.compile.budget import Bits
 
         if self.onchip in (known := names()):
-            from ..board.memory import BoardMemory
+            from stepgen.board.memory import BoardMemory
 
             return BoardMemory(named(str(self.onchip)), self.counters)
         try:
@@ -133,8 +136,8 @@ class Circuit:
 
     def fitting(self, program: Program, board: Board, *, progress: Progress = quiet) -> Design:
         """The design; refused if the block RAM of a board does not suffice for it."""
-        from ..board.memory import BoardMemory
-        from ..compile.system import lowered
+        from stepgen.board.memory import BoardMemory
+        from stepgen.compile.system import lowered
 
         design = board.counted(self.experiment(program).design, self.counters)
         memory = BoardMemory(board, self.counters)
@@ -179,7 +182,7 @@ class Circuit:
 
 def _shares(design: Design) -> bool:
     """Whether loads share loaders."""
-    from ..hw.units.loader.params import Loader
+    from stepgen.hw.units.loader.params import Loader
 
     return any(design.of_kind(Loader))
 
@@ -192,7 +195,7 @@ def lanes_of(asked: Lanes | None, program: Program) -> Lanes:
     StepError
         If others are asked for than the design has, or any for a system, whose parts have them.
     """
-    from ..ir.system import SystemGraph
+    from stepgen.ir.system import SystemGraph
 
     graph = program.graph
     if isinstance(graph, SystemGraph):
@@ -233,7 +236,7 @@ class Limit:
     @property
     def cycles(self) -> int:
         """Cycles of a run, by default the most that the engines can count."""
-        from ..timing.drive import MAX_CYCLES, check_limit
+        from stepgen.timing.drive import MAX_CYCLES, check_limit
 
         return MAX_CYCLES if self.max_cycles is None else check_limit(self.max_cycles)
 
@@ -273,8 +276,8 @@ class Timing(Limit):
 
     def environment(self, program: Program, *, seed: int) -> dict[str, Any]:
         """Arguments of `Experiment`: memory, stalls, early streams and the limit of cycles."""
-        from ..ir.memory_timing import MemoryTiming
-        from ..ir.stalls import Stalls
+        from stepgen.ir.memory_timing import MemoryTiming
+        from stepgen.ir.stalls import Stalls
 
         memory = MemoryTiming(
             read_latency=self.latency,
@@ -300,7 +303,7 @@ class Timing(Limit):
         }
 
     def _shares(self, program: Program) -> dict[str, float]:
-        from ..ir.stalls import MEMORY_CHANNELS
+        from stepgen.ir.stalls import MEMORY_CHANNELS
 
         known = [*program.graph.ports, *MEMORY_CHANNELS]
         found: dict[str, float] = {}
@@ -359,8 +362,12 @@ class Goal:
         name = str(self.fit).partition(":")[0]
         if self.fit is None or _number(name) is not None:
             return None
-        from ..board.description import boards, named, names  # with Amaranth, which takes long
-        from ..synth.toolchain import FAMILY
+        from stepgen.board.description import (  # with Amaranth, which takes long
+            boards,
+            named,
+            names,
+        )
+        from stepgen.synth.toolchain import FAMILY
 
         if name not in names():
             known = [own for own, board in boards().items() if board.chip.family == FAMILY]

@@ -6,10 +6,10 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ..ir.errors import StepError
+from stepgen.ir.errors import StepError
 
 if TYPE_CHECKING:
-    from ..board.description import Board
+    from stepgen.board.description import Board
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,9 +35,9 @@ class OnBoard:
 
         With `simulated` it may be one that is simulated, whose clock is that of its file.
         """
-        from ..board.description import named
-        from ..board.device import VIRTUAL
-        from ..hw.board.uart import LEAST_CYCLES
+        from stepgen.board.description import named
+        from stepgen.board.device import VIRTUAL
+        from stepgen.hw.board.uart import LEAST_CYCLES
 
         if self.board.startswith(VIRTUAL) and not simulated:
             real = self.board.removeprefix(VIRTUAL)

@@ -7,16 +7,16 @@ from typing import Any
 
 import numpy as np
 
-from ..ir.lanes import Lanes
-from ..ir.show import html_table
-from ..ir.wire import BARE, DONE
-from ..program.program import Program
-from ..semantics import system
-from ..semantics.executor import Result
-from ..semantics.tokens import Token, values
-from .call import called, notebook
-from .options import lanes_of
-from .source import Source
+from stepgen.commands.call import called, notebook
+from stepgen.commands.options import lanes_of
+from stepgen.commands.source import Source
+from stepgen.ir.lanes import Lanes
+from stepgen.ir.show import html_table
+from stepgen.ir.wire import BARE, DONE
+from stepgen.program.program import Program
+from stepgen.semantics import system
+from stepgen.semantics.executor import Result
+from stepgen.semantics.tokens import Token, values
 
 
 @dataclass(frozen=True, repr=False)

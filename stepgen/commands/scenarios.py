@@ -13,23 +13,23 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..cosim.data_dependent import settled
-from ..hw.design.table import Design
-from ..ir.errors import StepError
-from ..ir.graph import Graph
-from ..ir.show import html_table
-from ..ir.text import dumps
-from ..ir.wire import Beats
-from ..program.program import Program
-from ..semantics.arrays import read as read_arrays
-from ..timing.deadlock import Deadlock
-from ..timing.model import CycleModel, Fault
-from ..tools import waiting
-from ..tools.workers import ALONE, Workers
-from .call import called, notebook
-from .named import Named
-from .options import Circuit, Timing
-from .source import Given, Source
+from stepgen.commands.call import called, notebook
+from stepgen.commands.named import Named
+from stepgen.commands.options import Circuit, Timing
+from stepgen.commands.source import Given, Source
+from stepgen.cosim.data_dependent import settled
+from stepgen.hw.design.table import Design
+from stepgen.ir.errors import StepError
+from stepgen.ir.graph import Graph
+from stepgen.ir.show import html_table
+from stepgen.ir.text import dumps
+from stepgen.ir.wire import Beats
+from stepgen.program.program import Program
+from stepgen.semantics.arrays import read as read_arrays
+from stepgen.timing.deadlock import Deadlock
+from stepgen.timing.model import CycleModel, Fault
+from stepgen.tools import waiting
+from stepgen.tools.workers import ALONE, Workers
 
 Array = npt.NDArray[Any]
 

@@ -7,23 +7,23 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..draw.layout import lay_out
-from ..draw.picture import shaded
-from ..draw.svg import svg
-from ..ir.picture import picture
-from ..ir.show import html_table
-from ..program import tiles
-from ..program.program import Program
-from ..report import simulated as reports
-from ..timing.tiles import known, variants
-from ..timing.tiles.depths import Depth
-from ..timing.tiles.machines import Machine
-from ..timing.tiles.report import Operator, Run
-from ..tools import waiting
-from .call import called, notebook
-from .infeasible import judged
-from .options import MACHINE, Limit
-from .source import Source
+from stepgen.commands.call import called, notebook
+from stepgen.commands.infeasible import judged
+from stepgen.commands.options import MACHINE, Limit
+from stepgen.commands.source import Source
+from stepgen.draw.layout import lay_out
+from stepgen.draw.picture import shaded
+from stepgen.draw.svg import svg
+from stepgen.ir.picture import picture
+from stepgen.ir.show import html_table
+from stepgen.program import tiles
+from stepgen.program.program import Program
+from stepgen.report import simulated as reports
+from stepgen.timing.tiles import known, variants
+from stepgen.timing.tiles.depths import Depth
+from stepgen.timing.tiles.machines import Machine
+from stepgen.timing.tiles.report import Operator, Run
+from stepgen.tools import waiting
 
 
 @dataclass(frozen=True, repr=False)

@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
-from ..ir.errors import StepError
-from ..ir.graph import Graph
+from stepgen.ir.errors import StepError
+from stepgen.ir.graph import Graph
 
 if TYPE_CHECKING:
-    from ..program.program import Program
+    from stepgen.program.program import Program
 
 
 class Source(Protocol):
@@ -61,7 +61,7 @@ class Drawing:
         StepError
             If a file can't be read, or one is not what it should be.
         """
-        from ..program import traces
+        from stepgen.program import traces
 
         return traces.given(routing=self.routing, lengths=self.lengths)
 
@@ -92,8 +92,8 @@ class Given:
 
     def load(self, *, draw: bool = True, tensors: bool = True) -> Program:
         """Build the program and transform it; see `stepgen.program.program.load`."""
-        from ..program.made import of_graph, of_model
-        from ..program.schedule import transformed
+        from stepgen.program.made import of_graph, of_model
+        from stepgen.program.schedule import transformed
 
         dims = {name: str(n) for name, n in self.drawing.dim.items()}
         more: Any = {"seed": self.seed, "dims": dims, "draw": draw, "tensors": tensors}

@@ -7,18 +7,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ..board.build import Bitstream, build
-from ..board.description import Board
-from ..board.project import check_open
-from ..board.summary import document
-from ..hw.design.table import Design
-from ..hw.picture import design_svg
-from ..ir.show import html_table
-from ..tools import waiting
-from .call import called, notebook
-from .options import Circuit
-from .place import OnBoard
-from .source import Source
+from stepgen.board.build import Bitstream, build
+from stepgen.board.description import Board
+from stepgen.board.project import check_open
+from stepgen.board.summary import document
+from stepgen.commands.call import called, notebook
+from stepgen.commands.options import Circuit
+from stepgen.commands.place import OnBoard
+from stepgen.commands.source import Source
+from stepgen.hw.design.table import Design
+from stepgen.hw.picture import design_svg
+from stepgen.ir.show import html_table
+from stepgen.tools import waiting
 
 
 @dataclass(frozen=True, repr=False)

@@ -7,21 +7,21 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ..cosim import experiment as experiments
-from ..cosim.experiment import Experiment
-from ..cosim.simulators import Simulator
-from ..cosim.verdict import Verdict
-from ..cosim.waves import suffix
-from ..emit.design_writer import write
-from ..hw.design.table import Design
-from ..ir.show import html_table
-from ..program.design_folder import check_target
-from ..program.program import Program
-from ..tools import waiting
-from ..tools.atomic import atomic_folder
-from .call import called, notebook
-from .options import TEST, Circuit, Timing
-from .source import Source
+from stepgen.commands.call import called, notebook
+from stepgen.commands.options import TEST, Circuit, Timing
+from stepgen.commands.source import Source
+from stepgen.cosim import experiment as experiments
+from stepgen.cosim.experiment import Experiment
+from stepgen.cosim.simulators import Simulator
+from stepgen.cosim.verdict import Verdict
+from stepgen.cosim.waves import suffix
+from stepgen.emit.design_writer import write
+from stepgen.hw.design.table import Design
+from stepgen.ir.show import html_table
+from stepgen.program.design_folder import check_target
+from stepgen.program.program import Program
+from stepgen.tools import waiting
+from stepgen.tools.atomic import atomic_folder
 
 
 @dataclass(frozen=True, repr=False)

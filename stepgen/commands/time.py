@@ -7,22 +7,22 @@ import functools
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from ..compile.cost import on_chip_bits
-from ..cosim.experiment import Experiment
-from ..hw.design.table import Design
-from ..hw.picture import design_svg
-from ..ir.show import html_table
-from ..program.program import Program
-from ..report.summary import symbolic_traffic
-from ..report.timeline import main_activities
-from ..timing.activity import Activity
-from ..timing.deadlock import Deadlock
-from ..timing.model import Prediction
-from ..tools import waiting
-from .call import called, notebook
-from .infeasible import judge_words, judged
-from .options import Circuit, Timing
-from .source import Source
+from stepgen.commands.call import called, notebook
+from stepgen.commands.infeasible import judge_words, judged
+from stepgen.commands.options import Circuit, Timing
+from stepgen.commands.source import Source
+from stepgen.compile.cost import on_chip_bits
+from stepgen.cosim.experiment import Experiment
+from stepgen.hw.design.table import Design
+from stepgen.hw.picture import design_svg
+from stepgen.ir.show import html_table
+from stepgen.program.program import Program
+from stepgen.report.summary import symbolic_traffic
+from stepgen.report.timeline import main_activities
+from stepgen.timing.activity import Activity
+from stepgen.timing.deadlock import Deadlock
+from stepgen.timing.model import Prediction
+from stepgen.tools import waiting
 
 
 @dataclass(frozen=True, repr=False)

@@ -7,17 +7,17 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
-from ..cosim.experiment import Experiment
-from ..emit.design_writer import write
-from ..emit.wraps import Family, Package, Wrap
-from ..hw.design.table import Design
-from ..hw.picture import design_svg
-from ..ir.show import html_table
-from ..program.program import Program
-from ..tools import waiting
-from .call import called, notebook
-from .options import BUILD, Circuit, Timing
-from .source import Source
+from stepgen.commands.call import called, notebook
+from stepgen.commands.options import BUILD, Circuit, Timing
+from stepgen.commands.source import Source
+from stepgen.cosim.experiment import Experiment
+from stepgen.emit.design_writer import write
+from stepgen.emit.wraps import Family, Package, Wrap
+from stepgen.hw.design.table import Design
+from stepgen.hw.picture import design_svg
+from stepgen.ir.show import html_table
+from stepgen.program.program import Program
+from stepgen.tools import waiting
 
 
 @dataclass(frozen=True, repr=False)
@@ -156,7 +156,7 @@ def generated(
         bench_files: list[str] = []
         put: Callable[[], dict[str, str]] = dict
         if bench:
-            from ..cosim.standalone import needed, prepared
+            from stepgen.cosim.standalone import needed, prepared
 
             bench_files = needed(experiment)
             progress("preparing the test bench", 0.0)

@@ -7,13 +7,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from ..hw.design.table import Design, DesignError
-from ..hw.units.matmul.params import Matmul
-from ..ir.errors import StepError
-from ..ir.garbage import no_searches
-from .budget import Budget, budget_of
-from .memories import LoweredRows, SizeChoice, Stored, designed
-from .needs import TooLarge
+from stepgen.compile.budget import Budget, budget_of
+from stepgen.compile.memories import LoweredRows, SizeChoice, Stored, designed
+from stepgen.compile.needs import TooLarge
+from stepgen.hw.design.table import Design, DesignError
+from stepgen.hw.units.matmul.params import Matmul
+from stepgen.ir.errors import StepError
+from stepgen.ir.garbage import no_searches
 
 Lowered = Callable[[Stored], LoweredRows]
 

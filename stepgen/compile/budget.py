@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 
-from ..hw.design.table import Channel, Design, Unit
-from ..ir.errors import StepError
-from .cost import on_chip_bits, unit_bits
+from stepgen.compile.cost import on_chip_bits, unit_bits
+from stepgen.hw.design.table import Channel, Design, Unit
+from stepgen.ir.errors import StepError
 
 KIB = 8 * 1024
 """Bits of a KiB."""

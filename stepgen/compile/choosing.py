@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from ..hw.design.params import UnitParams, unfinished
-from ..hw.units.as_scalar.params import AsScalar
-from ..ir.arguments import shown
-from ..ir.dtypes import FLAG
-from ..ir.errors import StepError
-from ..ir.stream import Node, Stream
-from ..ir.wire import TILE_LEVELS, wire_levels
-from .dynamic import given, taken
-from .flags import AS_TILE, tiles_in
+from stepgen.compile.dynamic import given, taken
+from stepgen.compile.flags import AS_TILE, tiles_in
+from stepgen.hw.design.params import UnitParams, unfinished
+from stepgen.hw.units.as_scalar.params import AsScalar
+from stepgen.ir.arguments import shown
+from stepgen.ir.dtypes import FLAG
+from stepgen.ir.errors import StepError
+from stepgen.ir.stream import Node, Stream
+from stepgen.ir.wire import TILE_LEVELS, wire_levels
 
 if TYPE_CHECKING:
-    from .lower import Lowering
+    from stepgen.compile.lower import Lowering
 
 
 def chosen(

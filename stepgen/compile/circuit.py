@@ -6,11 +6,11 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, ClassVar
 
-from ..ir.operator import operators
-from ..ir.stream import Node
+from stepgen.ir.operator import operators
+from stepgen.ir.stream import Node
 
 if TYPE_CHECKING:
-    from .lower import Lowering
+    from stepgen.compile.lower import Lowering
 
 
 class Circuit(ABC):

@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from ..hw.design.pace import Extents
-from ..hw.design.table import MOST_MEMORY_BITS, Bus, Channel, Design, Region, Unit
-from ..hw.units.memory import params as memory
-from ..ir.stream import Node, Stream
-from .sizing.bursts import gathered
-from .sizing.circulating import circulating
-from .sizing.covering import covering
-from .sizing.depths import Unbounded, derive
-from .sizing.slack import balanced
-from .sizing.unbounded import reason
+from stepgen.compile.sizing.bursts import gathered
+from stepgen.compile.sizing.circulating import circulating
+from stepgen.compile.sizing.covering import covering
+from stepgen.compile.sizing.depths import Unbounded, derive
+from stepgen.compile.sizing.slack import balanced
+from stepgen.compile.sizing.unbounded import reason
+from stepgen.hw.design.pace import Extents
+from stepgen.hw.design.table import MOST_MEMORY_BITS, Bus, Channel, Design, Region, Unit
+from stepgen.hw.units.memory import params as memory
+from stepgen.ir.stream import Node, Stream
 
 
 @dataclass(frozen=True)

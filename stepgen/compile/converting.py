@@ -8,19 +8,19 @@ from dataclasses import dataclass
 from itertools import permutations
 from math import gcd, prod
 
-from ..ir.arguments import checked
-from ..ir.buffer_reading import strides
-from ..ir.converter import Nest, converter, share, walks
-from ..ir.errors import StepError
-from ..ir.fn import fn
-from ..ir.itensor import Itensor, as_itensor
-from ..ir.offchip import layout_of
-from ..ir.operator import functions
-from ..ir.ordering import order_of
-from ..ir.stream import Stream
-from ..ir.tile_order import Unknown
-from ..ir.where import user_line
-from .regrouping import Tiles
+from stepgen.compile.regrouping import Tiles
+from stepgen.ir.arguments import checked
+from stepgen.ir.buffer_reading import strides
+from stepgen.ir.converter import Nest, converter, share, walks
+from stepgen.ir.errors import StepError
+from stepgen.ir.fn import fn
+from stepgen.ir.itensor import Itensor, as_itensor
+from stepgen.ir.offchip import layout_of
+from stepgen.ir.operator import functions
+from stepgen.ir.ordering import order_of
+from stepgen.ir.stream import Stream
+from stepgen.ir.tile_order import Unknown
+from stepgen.ir.where import user_line
 
 
 @dataclass(frozen=True)

@@ -7,16 +7,15 @@ from collections.abc import Iterable
 from fractions import Fraction
 from typing import Any
 
+from stepgen.hw.design.table import Channel, Design, Unit
+from stepgen.hw.units.load.params import Load
+from stepgen.hw.units.loader.params import Loader
+from stepgen.hw.units.memory.params import Memory
+from stepgen.hw.units.random_store.params import RandomStore
+from stepgen.ir.errors import StepError
 from stepgen.ir.expr import ceiling, constant
-
-from ..hw.design.table import Channel, Design, Unit
-from ..hw.units.load.params import Load
-from ..hw.units.loader.params import Loader
-from ..hw.units.memory.params import Memory
-from ..hw.units.random_store.params import RandomStore
-from ..ir.errors import StepError
-from ..ir.graph import Graph
-from ..ir.metrics import Cost, Metrics, metrics, register_policy
+from stepgen.ir.graph import Graph
+from stepgen.ir.metrics import Cost, Metrics, metrics, register_policy
 
 
 def unit_bits(unit: Unit, design: Design) -> int:

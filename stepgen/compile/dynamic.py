@@ -6,19 +6,19 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from ..hw.design.pace import Extents
-from ..hw.design.params import UnitParams
-from ..hw.units.join_lanes.params import JoinLanes
-from ..hw.units.limit.params import Limit
-from ..hw.units.matmul.params import Matmul
-from ..hw.units.matvec.params import Matvec
-from ..hw.units.split_lanes.params import SplitLanes
-from ..hw.units.turn_slices.params import TurnSlices
-from ..ir.dtypes import Tile
-from ..ir.stream import Node, Stream
+from stepgen.hw.design.pace import Extents
+from stepgen.hw.design.params import UnitParams
+from stepgen.hw.units.join_lanes.params import JoinLanes
+from stepgen.hw.units.limit.params import Limit
+from stepgen.hw.units.matmul.params import Matmul
+from stepgen.hw.units.matvec.params import Matvec
+from stepgen.hw.units.split_lanes.params import SplitLanes
+from stepgen.hw.units.turn_slices.params import TurnSlices
+from stepgen.ir.dtypes import Tile
+from stepgen.ir.stream import Node, Stream
 
 if TYPE_CHECKING:
-    from .lower import Lowering
+    from stepgen.compile.lower import Lowering
 
 
 def taken(

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ..hw.units.as_scalar.params import AsScalar
-from ..hw.units.as_tile.params import AsTile
-from ..ir.dtypes import FLAG, bool_
-from ..ir.stream import Node
+from stepgen.hw.units.as_scalar.params import AsScalar
+from stepgen.hw.units.as_tile.params import AsTile
+from stepgen.ir.dtypes import FLAG, bool_
+from stepgen.ir.stream import Node
 
 if TYPE_CHECKING:
-    from .lower import Lowering
+    from stepgen.compile.lower import Lowering
 
 AS_TILE = AsTile(bool_.name, bool_.name, 1)
 

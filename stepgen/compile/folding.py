@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from ..hw.design.params import UnitParams
-from ..hw.units.flatten.params import Flatten
-from ..ir.dtypes import Tile
-from ..ir.errors import StepError
-from ..ir.stream import Node
-from ..ir.wire import TILE_LEVELS
-from .choosing import add_chosen, chosen
-from .dynamic import given, taken
+from stepgen.compile.choosing import add_chosen, chosen
+from stepgen.compile.dynamic import given, taken
+from stepgen.hw.design.params import UnitParams
+from stepgen.hw.units.flatten.params import Flatten
+from stepgen.ir.dtypes import Tile
+from stepgen.ir.errors import StepError
+from stepgen.ir.stream import Node
+from stepgen.ir.wire import TILE_LEVELS
 
 if TYPE_CHECKING:
-    from .lower import Lowering
+    from stepgen.compile.lower import Lowering
 
 
 def fold(node: Node, to: Lowering, choose: Callable[..., Any], *, joins: bool) -> None:

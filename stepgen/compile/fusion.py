@@ -8,12 +8,12 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
-from ..hw.design.epilogue import Epilogue
-from ..hw.design.pace import Extents
-from ..hw.design.restop import Restop
-from ..hw.design.table import Channel, Unit
-from ..hw.units.pcu.params import Pcu, joined
-from ..hw.units.source.params import Source
+from stepgen.hw.design.epilogue import Epilogue
+from stepgen.hw.design.pace import Extents
+from stepgen.hw.design.restop import Restop
+from stepgen.hw.design.table import Channel, Unit
+from stepgen.hw.units.pcu.params import Pcu, joined
+from stepgen.hw.units.source.params import Source
 
 
 def fuse(

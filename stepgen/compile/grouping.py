@@ -10,8 +10,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import inf
 
-from ..ir.errors import StepError
-from ..ir.where import user_line
+from stepgen.ir.errors import StepError
+from stepgen.ir.where import user_line
 
 
 @dataclass(frozen=True)

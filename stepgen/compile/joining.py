@@ -6,16 +6,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from ..hw.design.table import Channel
-from ..hw.units.discard.params import Discard
-from ..hw.units.fork.params import Fork
-from ..hw.units.link.params import Link
-from ..ir.dtypes import Tile
-from ..ir.stream import Node, Stream
-from ..ir.wire import wire_levels
+from stepgen.hw.design.table import Channel
+from stepgen.hw.units.discard.params import Discard
+from stepgen.hw.units.fork.params import Fork
+from stepgen.hw.units.link.params import Link
+from stepgen.ir.dtypes import Tile
+from stepgen.ir.stream import Node, Stream
+from stepgen.ir.wire import wire_levels
 
 if TYPE_CHECKING:
-    from .lower import Lowering
+    from stepgen.compile.lower import Lowering
 
 
 @dataclass(frozen=True)

@@ -22,12 +22,12 @@ from functools import cached_property
 from math import inf
 from typing import TYPE_CHECKING
 
-from ..ir.errors import StepError
-from ..ir.lanes import OTHERS, Lanes, function_of, lanes_by_node, lanes_of_named, usual_lanes
+from stepgen.ir.errors import StepError
+from stepgen.ir.lanes import OTHERS, Lanes, function_of, lanes_by_node, lanes_of_named, usual_lanes
 
 if TYPE_CHECKING:
-    from ..ir.graph import Graph
-    from ..ir.stream import Node
+    from stepgen.ir.graph import Graph
+    from stepgen.ir.stream import Node
 
 LUT = "lut"
 """The resource that a search makes small."""

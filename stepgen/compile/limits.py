@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from ..ir.dtypes import Buffer
-from ..ir.errors import StepError
-from ..ir.graph import Graph
-from ..ir.stream import Stream
-from ..ir.system import SystemGraph, programs
-from ..ir.wire import LANES
-from .lower import begun
-from .memories import Stored
+from stepgen.compile.lower import begun
+from stepgen.compile.memories import Stored
+from stepgen.ir.dtypes import Buffer
+from stepgen.ir.errors import StepError
+from stepgen.ir.graph import Graph
+from stepgen.ir.stream import Stream
+from stepgen.ir.system import SystemGraph, programs
+from stepgen.ir.wire import LANES
 
 
 def without_circuit(graph: Graph, *, lanes: int = LANES) -> dict[str, str]:

@@ -9,11 +9,11 @@ from collections.abc import Collection, Container, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from ..hw.design.table import Bus, Channel, Design, Unit
-from ..hw.units.axi.params import raw_channel, words
-from ..hw.units.load.params import Load
-from ..hw.units.loader.params import Loader, unshared
-from ..hw.units.matmul.params import Matmul
+from stepgen.hw.design.table import Bus, Channel, Design, Unit
+from stepgen.hw.units.axi.params import raw_channel, words
+from stepgen.hw.units.load.params import Load
+from stepgen.hw.units.loader.params import Loader, unshared
+from stepgen.hw.units.matmul.params import Matmul
 
 Port = tuple[str, str]
 """The channels of requests and of words between a load and the arbiter."""

@@ -7,34 +7,34 @@ from collections.abc import Callable, Collection, Container, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
-from ..hw.design.pace import Extent, Extents, span
-from ..hw.design.params import UnitParams, unfinished
-from ..hw.design.sharing import SHARED, USUAL, sharing
-from ..hw.design.table import Bus, Channel, Design, Region, Unit
-from ..hw.units.store_forward.params import StoreForward
-from ..ir.arguments import checked, shown, take
-from ..ir.cycles import on_cycles
-from ..ir.dims import Dim, buffer_bound, static
-from ..ir.dtypes import FLAG, Buffer, DataType, Selector, Tile, address, bool_
-from ..ir.errors import StepError
-from ..ir.graph import Graph
-from ..ir.hazards import hazards
-from ..ir.lanes import Lanes, lanes_by_node, usual_lanes
-from ..ir.stream import Node, Stream
-from ..ir.wire import LANES, TILE_LEVELS, row_lanes, wire_levels
-from .allocation import allocated
-from .budget import Budget
-from .circuit import circuit_of
-from .connected import Connected
-from .fusion import fuse as fuse_units
-from .joining import Consumer, join
-from .loaders import share
-from .memories import SizeChoice, Stored
-from .memory_map import number_bits_of, place_tensors, widened
-from .one_by_one import Output, at_a_time
-from .rereading import reread
-from .unzip import unzipped
-from .whole import gathered
+from stepgen.compile.allocation import allocated
+from stepgen.compile.budget import Budget
+from stepgen.compile.circuit import circuit_of
+from stepgen.compile.connected import Connected
+from stepgen.compile.fusion import fuse as fuse_units
+from stepgen.compile.joining import Consumer, join
+from stepgen.compile.loaders import share
+from stepgen.compile.memories import SizeChoice, Stored
+from stepgen.compile.memory_map import number_bits_of, place_tensors, widened
+from stepgen.compile.one_by_one import Output, at_a_time
+from stepgen.compile.rereading import reread
+from stepgen.compile.unzip import unzipped
+from stepgen.compile.whole import gathered
+from stepgen.hw.design.pace import Extent, Extents, span
+from stepgen.hw.design.params import UnitParams, unfinished
+from stepgen.hw.design.sharing import SHARED, USUAL, sharing
+from stepgen.hw.design.table import Bus, Channel, Design, Region, Unit
+from stepgen.hw.units.store_forward.params import StoreForward
+from stepgen.ir.arguments import checked, shown, take
+from stepgen.ir.cycles import on_cycles
+from stepgen.ir.dims import Dim, buffer_bound, static
+from stepgen.ir.dtypes import FLAG, Buffer, DataType, Selector, Tile, address, bool_
+from stepgen.ir.errors import StepError
+from stepgen.ir.graph import Graph
+from stepgen.ir.hazards import hazards
+from stepgen.ir.lanes import Lanes, lanes_by_node, usual_lanes
+from stepgen.ir.stream import Node, Stream
+from stepgen.ir.wire import LANES, TILE_LEVELS, row_lanes, wire_levels
 
 P = TypeVar("P", bound=UnitParams)
 

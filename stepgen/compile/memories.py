@@ -7,12 +7,12 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Generic, Protocol, TypeVar
 
-from ..hw.design.table import Design, DesignError
-from ..ir.dims import Dim, product_bound
-from ..ir.errors import StepError
-from ..ir.graph import Graph
-from ..ir.stream import Node, Stream
-from .cost import on_chip_bits
+from stepgen.compile.cost import on_chip_bits
+from stepgen.hw.design.table import Design, DesignError
+from stepgen.ir.dims import Dim, product_bound
+from stepgen.ir.errors import StepError
+from stepgen.ir.graph import Graph
+from stepgen.ir.stream import Node, Stream
 
 
 @dataclass(frozen=True)

@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from ..hw.design.table import Bus, Region, width_of
-from ..ir.arguments import ADDRESS_BITS
-from ..ir.dtypes import Tile, address
-from ..ir.function import Function
-from ..ir.graph import Graph
-from ..ir.offchip import layout_of, say_layout, tile_of, tiles_of
-from ..ir.operator import operators
-from ..ir.stream import Node
-from ..ir.tensor import Tensor
-from ..ir.wire import number_bits
+from stepgen.hw.design.table import Bus, Region, width_of
+from stepgen.ir.arguments import ADDRESS_BITS
+from stepgen.ir.dtypes import Tile, address
+from stepgen.ir.function import Function
+from stepgen.ir.graph import Graph
+from stepgen.ir.offchip import layout_of, say_layout, tile_of, tiles_of
+from stepgen.ir.operator import operators
+from stepgen.ir.stream import Node
+from stepgen.ir.tensor import Tensor
+from stepgen.ir.wire import number_bits
 
 ALIGNMENT = 4096
 """Alignment of tensors in bytes: AXI bursts must not cross such a boundary."""

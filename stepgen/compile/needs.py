@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from ..hw.design.table import Channel, Design
-from ..ir.dtypes import Selector, Tile
-from ..ir.errors import StepError
-from ..ir.graph import Graph
-from ..ir.stream import Node, Stream
-from .budget import Budget
-from .cost import on_chip_bits
-from .transforms.rows import packs
+from stepgen.compile.budget import Budget
+from stepgen.compile.cost import on_chip_bits
+from stepgen.compile.transforms.rows import packs
+from stepgen.hw.design.table import Channel, Design
+from stepgen.ir.dtypes import Selector, Tile
+from stepgen.ir.errors import StepError
+from stepgen.ir.graph import Graph
+from stepgen.ir.stream import Node, Stream
 
 NAMED = 3
 """Needs that are reported."""

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ..ir.function import Function
-from ..ir.graph import Graph
-from ..ir.lengths import lengths_of
-from ..ir.stream import Node, Stream
-from .transforms.rewrite import Rewrite
+from stepgen.compile.transforms.rewrite import Rewrite
+from stepgen.ir.function import Function
+from stepgen.ir.graph import Graph
+from stepgen.ir.lengths import lengths_of
+from stepgen.ir.stream import Node, Stream
 
 Output = tuple[str, int]
 """Name of a node, and number of an output."""

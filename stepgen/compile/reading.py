@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ..hw.units.load.params import Load
-from ..ir.dtypes import FLAG, Tile, address
-from ..ir.stream import Node
-from .flags import tiles_out
+from stepgen.compile.flags import tiles_out
+from stepgen.hw.units.load.params import Load
+from stepgen.ir.dtypes import FLAG, Tile, address
+from stepgen.ir.stream import Node
 
 if TYPE_CHECKING:
-    from .lower import Lowering
+    from stepgen.compile.lower import Lowering
 
 
 def add_load(

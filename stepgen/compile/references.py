@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from ..ir.dtypes import Buffer
-from ..ir.graph import Graph
-from ..ir.stream import Node, Stream
-from .circuit import Circuit, circuit_of
+from stepgen.compile.circuit import Circuit, circuit_of
+from stepgen.ir.dtypes import Buffer
+from stepgen.ir.graph import Graph
+from stepgen.ir.stream import Node, Stream
 
 
 @dataclass(frozen=True)

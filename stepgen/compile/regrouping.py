@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from math import prod
 from typing import Any
 
-from ..ir.function import Function
-from ..ir.stream import Stream
+from stepgen.ir.function import Function
+from stepgen.ir.stream import Stream
 
 
 @dataclass(frozen=True)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from ..ir.dtypes import Buffer
-from ..ir.graph import Graph
-from ..ir.stream import Node, Stream, StreamType
-from .transforms.rewrite import deep
+from stepgen.compile.transforms.rewrite import deep
+from stepgen.ir.dtypes import Buffer
+from stepgen.ir.graph import Graph
+from stepgen.ir.stream import Node, Stream, StreamType
 
 
 def reread(graph: Graph) -> tuple[Graph, dict[str, str]]:

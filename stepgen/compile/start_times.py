@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import networkx as nx
 
-from ..ir.errors import StepError
-from ..ir.where import user_line
+from stepgen.ir.errors import StepError
+from stepgen.ir.where import user_line
 
 Edge = tuple[str, str]
 """A FIFO, by the names of the kernels that write and read it."""

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from ..ir.stream import Node, Stream
-from .circuit import circuit_of
+from stepgen.compile.circuit import circuit_of
+from stepgen.ir.stream import Node, Stream
 
 
 def stops_unused(stream: Stream) -> bool:

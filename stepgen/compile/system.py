@@ -6,24 +6,24 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from ..hw.design.sharing import USUAL, sharing
-from ..hw.design.table import Bus, Design, Region, Unit
-from ..hw.units.link.params import Link
-from ..hw.units.loader.params import Loader
-from ..ir.dtypes import Tile
-from ..ir.errors import StepError
-from ..ir.graph import Graph
-from ..ir.lanes import Lanes
-from ..ir.system import SystemGraph
-from ..ir.wire import LANES, wire_levels
-from .budget import Budget
-from .connected import Connected
-from .lower import Lowering, lower
-from .memories import Stored
-from .memories import lowered as chosen
-from .memory_map import number_bits_of, place_tensors, widened
-from .rereading import reread
-from .unzip import unzipped
+from stepgen.compile.budget import Budget
+from stepgen.compile.connected import Connected
+from stepgen.compile.lower import Lowering, lower
+from stepgen.compile.memories import Stored
+from stepgen.compile.memories import lowered as chosen
+from stepgen.compile.memory_map import number_bits_of, place_tensors, widened
+from stepgen.compile.rereading import reread
+from stepgen.compile.unzip import unzipped
+from stepgen.hw.design.sharing import USUAL, sharing
+from stepgen.hw.design.table import Bus, Design, Region, Unit
+from stepgen.hw.units.link.params import Link
+from stepgen.hw.units.loader.params import Loader
+from stepgen.ir.dtypes import Tile
+from stepgen.ir.errors import StepError
+from stepgen.ir.graph import Graph
+from stepgen.ir.lanes import Lanes
+from stepgen.ir.system import SystemGraph
+from stepgen.ir.wire import LANES, wire_levels
 
 
 def lowered(

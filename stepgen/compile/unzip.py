@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from ..ir.dims import static
-from ..ir.dtypes import TupleType
-from ..ir.function import Function
-from ..ir.graph import Graph
-from ..ir.stream import Node, Stream, StreamType
-from .circuit import circuit_of
-from .transforms.rewrite import deep
+from stepgen.compile.circuit import circuit_of
+from stepgen.compile.transforms.rewrite import deep
+from stepgen.ir.dims import static
+from stepgen.ir.dtypes import TupleType
+from stepgen.ir.function import Function
+from stepgen.ir.graph import Graph
+from stepgen.ir.stream import Node, Stream, StreamType
 
 
 def unzipped(graph: Graph) -> tuple[Graph, dict[str, str]]:

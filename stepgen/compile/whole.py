@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from ..ir.dtypes import Tile
-from ..ir.function import Cut, Folded
-from ..ir.graph import Graph
-from ..ir.hazards import edges_of, shared_tensors
-from ..ir.stream import Node
-from ..ir.wire import wire_levels
+from stepgen.ir.dtypes import Tile
+from stepgen.ir.function import Cut, Folded
+from stepgen.ir.graph import Graph
+from stepgen.ir.hazards import edges_of, shared_tensors
+from stepgen.ir.stream import Node
+from stepgen.ir.wire import wire_levels
 
 
 def gathered(graph: Graph) -> set[str]:

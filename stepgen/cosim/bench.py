@@ -23,17 +23,17 @@ import numpy as np
 from cocotb.clock import Clock
 from cocotb.triggers import FallingEdge, RisingEdge, select
 
-from ..drivers.axi import Registers
-from ..drivers.clocked import START_LIMIT, Clocked
-from ..drivers.idle import FOUR_STATE
-from ..drivers.stalls import Stalls
-from ..drivers.streams import Sink, Source
-from ..emit.interface import Interface, StreamPort
-from ..hw.design.registers import CONTROL, RUNNING, SOFT_RESET, START, STATUS, STOPPING
-from ..hw.design.stages import RESET_LAG
-from .buses import JudgeMemory, JudgeRegisters
-from .case import Case, load_case, settings, write_hex
-from .scoreboard import Outcome, read_outcome, register_addresses
+from stepgen.cosim.buses import JudgeMemory, JudgeRegisters
+from stepgen.cosim.case import Case, load_case, settings, write_hex
+from stepgen.cosim.scoreboard import Outcome, read_outcome, register_addresses
+from stepgen.drivers.axi import Registers
+from stepgen.drivers.clocked import START_LIMIT, Clocked
+from stepgen.drivers.idle import FOUR_STATE
+from stepgen.drivers.stalls import Stalls
+from stepgen.drivers.streams import Sink, Source
+from stepgen.emit.interface import Interface, StreamPort
+from stepgen.hw.design.registers import CONTROL, RUNNING, SOFT_RESET, START, STATUS, STOPPING
+from stepgen.hw.design.stages import RESET_LAG
 
 PERIOD_NS = 10
 DRAIN = 64

@@ -8,12 +8,12 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
-from ..ir.errors import StepError
-from ..tools.cache import cache_folder, digest
-from ..tools.external import compiler, verilator
-from ..tools.shipped import shipped
-from ..tools.waiting import Progress
-from .objects import Source, compile_all, execute, precompiled
+from stepgen.cosim.objects import Source, compile_all, execute, precompiled
+from stepgen.ir.errors import StepError
+from stepgen.tools.cache import cache_folder, digest
+from stepgen.tools.external import compiler, verilator
+from stepgen.tools.shipped import shipped
+from stepgen.tools.waiting import Progress
 
 FAST_BUILD, FAST_RUN, LEAST_BUILD = "fast-build", "fast-run", "least-build"
 

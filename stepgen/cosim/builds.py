@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from ..emit.elaborate import verilog
-from ..emit.families import models
-from ..emit.interface import interface
-from ..emit.kernels import kernel_files
-from ..hw.design.table import Design
-from ..hw.primitives.device import GENERIC
-from ..hw.units.split_lanes.params import SplitLanes
-from ..tools.waiting import Progress, quiet
-from . import icarus
-from .building import FAST_BUILD
-from .icarus import FourState
-from .idle import noisy
-from .simulators import Simulator
-from .verilator import Simulation, build
+from stepgen.cosim import icarus
+from stepgen.cosim.building import FAST_BUILD
+from stepgen.cosim.icarus import FourState
+from stepgen.cosim.idle import noisy
+from stepgen.cosim.simulators import Simulator
+from stepgen.cosim.verilator import Simulation, build
+from stepgen.emit.elaborate import verilog
+from stepgen.emit.families import models
+from stepgen.emit.interface import interface
+from stepgen.emit.kernels import kernel_files
+from stepgen.hw.design.table import Design
+from stepgen.hw.primitives.device import GENERIC
+from stepgen.hw.units.split_lanes.params import SplitLanes
+from stepgen.tools.waiting import Progress, quiet
 
 
 def built(

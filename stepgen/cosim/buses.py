@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..emit.interface import MemoryPort
-from ..emit.windows import Windows
+from stepgen.emit.interface import MemoryPort
+from stepgen.emit.windows import Windows
 
 
 class JudgeRegisters:

@@ -14,12 +14,12 @@ from typing import ClassVar, Literal
 import numpy as np
 import numpy.typing as npt
 
-from ..emit.interface import Interface
-from ..ir.errors import StepError
-from ..ir.memory_timing import MemoryTiming
-from ..ir.stalls import MEMORY_CHANNELS, Stalls
-from .payload import Rows
-from .record import Cycles
+from stepgen.cosim.payload import Rows
+from stepgen.cosim.record import Cycles
+from stepgen.emit.interface import Interface
+from stepgen.ir.errors import StepError
+from stepgen.ir.memory_timing import MemoryTiming
+from stepgen.ir.stalls import MEMORY_CHANNELS, Stalls
 
 Image = npt.NDArray[np.uint8]
 """Bytes of the off-chip memory, window after window."""

@@ -8,9 +8,9 @@ from typing import Any
 
 import cocotb
 
-from ..emit.interface import Interface
-from .bench import Bench
-from .case import cases_in
+from stepgen.cosim.bench import Bench
+from stepgen.cosim.case import cases_in
+from stepgen.emit.interface import Interface
 
 FOLDER = Path(os.environ["STEPGEN_RUN"])
 INTERFACE = Interface.from_json((FOLDER / "interface.json").read_text(encoding="utf-8"))

@@ -9,7 +9,7 @@ import os
 import sys
 from pathlib import Path
 
-from ..ir.errors import StepError
+from stepgen.ir.errors import StepError
 
 LIBRARY = "cocotbvpi_verilator"
 """The library by which cocotb's main program speaks with a model of Verilator."""

@@ -9,16 +9,16 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..emit.windows import Windows, windows_of
-from ..hw.design.table import Design
-from ..hw.units.random_store.params import RandomStore
-from ..hw.units.store.params import Store
-from ..ir.dtypes import address
-from ..ir.graph import Graph
-from ..ir.wire import check_numbers
-from ..semantics.executor import Result
-from ..semantics.memory import as_bytes
-from .case import Mask
+from stepgen.cosim.case import Mask
+from stepgen.emit.windows import Windows, windows_of
+from stepgen.hw.design.table import Design
+from stepgen.hw.units.random_store.params import RandomStore
+from stepgen.hw.units.store.params import Store
+from stepgen.ir.dtypes import address
+from stepgen.ir.graph import Graph
+from stepgen.ir.wire import check_numbers
+from stepgen.semantics.executor import Result
+from stepgen.semantics.memory import as_bytes
 
 
 @dataclass(frozen=True)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ..ir.errors import StepError
-from ..ir.wire import Beats
-from ..semantics import system
+from stepgen.ir.errors import StepError
+from stepgen.ir.wire import Beats
+from stepgen.semantics import system
 
 if TYPE_CHECKING:
-    from .experiment import Experiment
+    from stepgen.cosim.experiment import Experiment
 
 TRIES = 16
 

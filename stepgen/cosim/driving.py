@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from ..ir.errors import StepError
-from ..tools.external import find
-from .building import LEAST_BUILD
-from .simulators import SIMULATORS
+from stepgen.cosim.building import LEAST_BUILD
+from stepgen.cosim.simulators import SIMULATORS
+from stepgen.ir.errors import StepError
+from stepgen.tools.external import find
 
 DRIVERS = ("cocotb", "cpp", "judge")
 """cocotb or C++ with stepgen's memory; cocotb with cocotbext-axi, an independent AXI model."""

@@ -12,44 +12,44 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..compile.budget import Budget
-from ..compile.system import lowered
-from ..emit.interface import StreamPort, interface
-from ..hw.design.counting import CHANNELS, counting
-from ..hw.design.sharing import USUAL
-from ..hw.design.table import Bus, Design
-from ..hw.units.axi.params import Axi
-from ..ir.arguments import take_fields
-from ..ir.dtypes import address
-from ..ir.errors import StepError
-from ..ir.graph import Graph
-from ..ir.lanes import Lanes
-from ..ir.memory_timing import MemoryTiming
-from ..ir.sdram_timing import SdramTiming
-from ..ir.stalls import Stalls
-from ..ir.system import SystemGraph
-from ..ir.wire import LANES, Beats, check_numbers
-from ..semantics import system as systems
-from ..semantics.beats import to_beats
-from ..semantics.executor import Result
-from ..semantics.inputs import given_tokens
-from ..timing.design_layout import Run
-from ..timing.drive import MAX_CYCLES
-from ..timing.model import CycleModel, Fault, Prediction, Totals
-from ..tools.waiting import Progress, quiet
-from .building import FAST_BUILD
-from .case import Case, Refusals, write_cases
-from .contents import Contents
-from .data_dependent import settled
-from .driving import check
-from .payload import Rows, pack
-from .simulators import Simulator
-from .verdict import Verdict
-from .waves import convert, window
+from stepgen.compile.budget import Budget
+from stepgen.compile.system import lowered
+from stepgen.cosim.building import FAST_BUILD
+from stepgen.cosim.case import Case, Refusals, write_cases
+from stepgen.cosim.contents import Contents
+from stepgen.cosim.data_dependent import settled
+from stepgen.cosim.driving import check
+from stepgen.cosim.payload import Rows, pack
+from stepgen.cosim.simulators import Simulator
+from stepgen.cosim.verdict import Verdict
+from stepgen.cosim.waves import convert, window
+from stepgen.emit.interface import StreamPort, interface
+from stepgen.hw.design.counting import CHANNELS, counting
+from stepgen.hw.design.sharing import USUAL
+from stepgen.hw.design.table import Bus, Design
+from stepgen.hw.units.axi.params import Axi
+from stepgen.ir.arguments import take_fields
+from stepgen.ir.dtypes import address
+from stepgen.ir.errors import StepError
+from stepgen.ir.graph import Graph
+from stepgen.ir.lanes import Lanes
+from stepgen.ir.memory_timing import MemoryTiming
+from stepgen.ir.sdram_timing import SdramTiming
+from stepgen.ir.stalls import Stalls
+from stepgen.ir.system import SystemGraph
+from stepgen.ir.wire import LANES, Beats, check_numbers
+from stepgen.semantics import system as systems
+from stepgen.semantics.beats import to_beats
+from stepgen.semantics.executor import Result
+from stepgen.semantics.inputs import given_tokens
+from stepgen.timing.design_layout import Run
+from stepgen.timing.drive import MAX_CYCLES
+from stepgen.timing.model import CycleModel, Fault, Prediction, Totals
+from stepgen.tools.waiting import Progress, quiet
 
 if TYPE_CHECKING:
-    from .icarus import FourState
-    from .verilator import Simulation
+    from stepgen.cosim.icarus import FourState
+    from stepgen.cosim.verilator import Simulation
 
 MARGIN = 1000
 """Cycles beyond the prediction after which a simulation is aborted."""
@@ -390,9 +390,9 @@ def simulate(
     StepError
         Where the designs differ, or a tool is missing or fails.
     """
-    from .builds import built  # with Amaranth, which takes long to load
-    from .testbench import run_cocotb
-    from .verilator import Simulation, run_driver
+    from stepgen.cosim.builds import built  # with Amaranth, which takes long to load
+    from stepgen.cosim.testbench import run_cocotb
+    from stepgen.cosim.verilator import Simulation, run_driver
 
     check(driver, simulator, opt)
     four_state = simulator == "icarus"

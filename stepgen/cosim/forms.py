@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from ..hw.design.table import Channel
-from ..ir.wire import BARE, DONE, KIND_BITS, VALUE
+from stepgen.hw.design.table import Channel
+from stepgen.ir.wire import BARE, DONE, KIND_BITS, VALUE
 
 
 class Formed(NamedTuple):

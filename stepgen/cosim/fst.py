@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from ..ir.errors import StepError
+from stepgen.ir.errors import StepError
 
 TICKS = 10
 """Units of time in a cycle, which lasts a nanosecond: a cursor reads cycles."""
@@ -104,7 +104,7 @@ def writing(path: Path) -> Iterator[Fst]:
     """
     from pylibfst import ffi, lib
 
-    from ..ir.versions import version
+    from stepgen.ir.versions import version
 
     context = lib.fstWriterCreate(str(path).encode(), 1)
     if context == ffi.NULL:

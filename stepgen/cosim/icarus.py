@@ -14,22 +14,22 @@ from itertools import count
 from pathlib import Path
 from typing import NamedTuple
 
-from ..emit.interface import Interface, StreamPort
-from ..emit.kernels import compiled
-from ..hw.axi import Axi4, Axi4Lite, Bus
-from ..hw.design.table import Channel
-from ..ir.wire import KIND_BITS, VALUE
-from ..tools.atomic import atomic_folder
-from ..tools.cache import digest, prune
-from ..tools.external import find
-from ..tools.shipped import shipped
-from ..tools.waiting import Progress, quiet
-from . import cocotb_parts
-from .building import FAST_BUILD, KEEP_BUILDS, room_of
-from .forms import formed
-from .objects import execute
-from .render import render
-from .verilator import SUPPORT
+from stepgen.cosim import cocotb_parts
+from stepgen.cosim.building import FAST_BUILD, KEEP_BUILDS, room_of
+from stepgen.cosim.forms import formed
+from stepgen.cosim.objects import execute
+from stepgen.cosim.render import render
+from stepgen.cosim.verilator import SUPPORT
+from stepgen.emit.interface import Interface, StreamPort
+from stepgen.emit.kernels import compiled
+from stepgen.hw.axi import Axi4, Axi4Lite, Bus
+from stepgen.hw.design.table import Channel
+from stepgen.ir.wire import KIND_BITS, VALUE
+from stepgen.tools.atomic import atomic_folder
+from stepgen.tools.cache import digest, prune
+from stepgen.tools.external import find
+from stepgen.tools.shipped import shipped
+from stepgen.tools.waiting import Progress, quiet
 
 Wires = tuple[tuple[str, str], ...]
 """Names for messages, and expressions."""

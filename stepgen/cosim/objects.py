@@ -9,11 +9,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from ..ir.errors import StepError
-from ..tools import children
-from ..tools.cache import cache_folder, digest, kept_file
-from ..tools.external import compiler, verilator
-from ..tools.waiting import Progress, quiet
+from stepgen.ir.errors import StepError
+from stepgen.tools import children
+from stepgen.tools.cache import cache_folder, digest, kept_file
+from stepgen.tools.external import compiler, verilator
+from stepgen.tools.waiting import Progress, quiet
 
 
 def execute(command: Sequence[str | Path], *, cwd: Path, what: str) -> str:

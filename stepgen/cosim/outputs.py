@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ..emit.interface import StreamPort
-from ..ir.dtypes import address
-from ..ir.graph import Graph
-from ..ir.wire import check_numbers
-from ..semantics.decoding import from_beats
-from ..semantics.tokens import Token, decode
-from .payload import Rows, unpack
+from stepgen.cosim.payload import Rows, unpack
+from stepgen.emit.interface import StreamPort
+from stepgen.ir.dtypes import address
+from stepgen.ir.graph import Graph
+from stepgen.ir.wire import check_numbers
+from stepgen.semantics.decoding import from_beats
+from stepgen.semantics.tokens import Token, decode
 
 
 def tokens_of(

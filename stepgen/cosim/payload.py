@@ -10,10 +10,10 @@ import ml_dtypes
 import numpy as np
 import numpy.typing as npt
 
-from ..emit.interface import NO_DATA, StreamPort
-from ..ir.dtypes import address
-from ..ir.errors import StepError
-from ..ir.wire import BARE, DONE, KIND_BITS, VALUE, Beats, narrowed
+from stepgen.emit.interface import NO_DATA, StreamPort
+from stepgen.ir.dtypes import address
+from stepgen.ir.errors import StepError
+from stepgen.ir.wire import BARE, DONE, KIND_BITS, VALUE, Beats, narrowed
 
 Rows = npt.NDArray[np.uint8]
 """Payloads, uint8 array of shape [beats, bytes of a payload]."""

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from ..ir.errors import StepError
+from stepgen.ir.errors import StepError
 
 Cycles = npt.NDArray[np.int64]
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from ..emit.interface import Interface
-from ..hw.axi import Axi4, Axi4Lite, Bus
-from ..ir.stalls import MEMORY_CHANNELS
-from ..tools.templates import fill
+from stepgen.emit.interface import Interface
+from stepgen.hw.axi import Axi4, Axi4Lite, Bus
+from stepgen.ir.stalls import MEMORY_CHANNELS
+from stepgen.tools.templates import fill
 
 _SETTINGS = (
     "words",

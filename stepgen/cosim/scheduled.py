@@ -7,12 +7,12 @@ from dataclasses import dataclass
 
 import networkx as nx
 
-from ..compile.start_times import Edge, Kernel, peak, start_times
-from ..hw.design.table import Channel, Design
-from ..ir.errors import StepError
-from ..timing.deadlock import Deadlock
-from ..timing.model import Prediction
-from .experiment import Experiment
+from stepgen.compile.start_times import Edge, Kernel, peak, start_times
+from stepgen.cosim.experiment import Experiment
+from stepgen.hw.design.table import Channel, Design
+from stepgen.ir.errors import StepError
+from stepgen.timing.deadlock import Deadlock
+from stepgen.timing.model import Prediction
 
 LEAST = 2
 """Slots of a FIFO that moves a beat in every cycle."""

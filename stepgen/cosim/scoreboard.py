@@ -8,9 +8,12 @@ from pathlib import Path
 
 import numpy as np
 
-from ..emit.interface import Interface
-from ..emit.windows import Windows
-from ..hw.design.registers import (
+from stepgen.cosim.case import UNKNOWN, Case, Mask, load_case, read_hex, undefined_in
+from stepgen.cosim.payload import Rows, describe, unpadded
+from stepgen.cosim.record import Cycles, Record, read_record
+from stepgen.emit.interface import Interface
+from stepgen.emit.windows import Windows
+from stepgen.hw.design.registers import (
     COUNTERS,
     CYCLES,
     DETAIL,
@@ -25,9 +28,6 @@ from ..hw.design.registers import (
     WRITE_BEATS,
     counter_address,
 )
-from .case import UNKNOWN, Case, Mask, load_case, read_hex, undefined_in
-from .payload import Rows, describe, unpadded
-from .record import Cycles, Record, read_record
 
 _NEVER = 1 << 62
 _MESSAGES = 3

@@ -20,29 +20,29 @@ import ml_dtypes
 import numpy as np
 import numpy.typing as npt
 
-from ..drivers import files
-from ..drivers.beats import Port
-from ..drivers.tensors import Tensor
-from ..emit.interface import NO_DATA, StreamPort, interface
-from ..emit.kernels import compiled
-from ..hw.axi import Axi4, Axi4Lite
-from ..hw.design.registers import CHANNEL_BASE, CHANNEL_STRIDE, COUNTERS, REGISTERS
-from ..hw.design.table import Design
-from ..hw.units.axi.params import Axi
-from ..hw.units.sink.params import Sink
-from ..hw.units.source.params import Source
-from ..hw.verilog_kernel.params import sources_of
-from ..ir.errors import StepError
-from ..ir.graph import Graph
-from ..ir.stalls import MEMORY_CHANNELS
-from ..ir.wire import wire_levels
-from ..program import inputs as program_inputs
-from ..program.design_folder import content_hash, hash_words
-from ..semantics import streamfile
-from ..semantics.memory import from_image, layouts
-from ..tools.atomic import atomic_folder
-from ..tools.templates import fill
-from .experiment import MARGIN, Experiment
+from stepgen.cosim.experiment import MARGIN, Experiment
+from stepgen.drivers import files
+from stepgen.drivers.beats import Port
+from stepgen.drivers.tensors import Tensor
+from stepgen.emit.interface import NO_DATA, StreamPort, interface
+from stepgen.emit.kernels import compiled
+from stepgen.hw.axi import Axi4, Axi4Lite
+from stepgen.hw.design.registers import CHANNEL_BASE, CHANNEL_STRIDE, COUNTERS, REGISTERS
+from stepgen.hw.design.table import Design
+from stepgen.hw.units.axi.params import Axi
+from stepgen.hw.units.sink.params import Sink
+from stepgen.hw.units.source.params import Source
+from stepgen.hw.verilog_kernel.params import sources_of
+from stepgen.ir.errors import StepError
+from stepgen.ir.graph import Graph
+from stepgen.ir.stalls import MEMORY_CHANNELS
+from stepgen.ir.wire import wire_levels
+from stepgen.program import inputs as program_inputs
+from stepgen.program.design_folder import content_hash, hash_words
+from stepgen.semantics import streamfile
+from stepgen.semantics.memory import from_image, layouts
+from stepgen.tools.atomic import atomic_folder
+from stepgen.tools.templates import fill
 
 BENCH = "bench"
 """Name of its folder."""

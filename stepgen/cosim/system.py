@@ -8,17 +8,17 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
-from ..emit.design_writer import Written, write
-from ..hw.design.table import Design
-from ..ir.errors import StepError
-from ..ir.system import SystemGraph
-from ..ir.where import user_line
-from ..program.program import Program
-from ..semantics import system
-from ..semantics.executor import Result
-from ..timing.model import Prediction
-from .experiment import Experiment
-from .verdict import Verdict
+from stepgen.cosim.experiment import Experiment
+from stepgen.cosim.verdict import Verdict
+from stepgen.emit.design_writer import Written, write
+from stepgen.hw.design.table import Design
+from stepgen.ir.errors import StepError
+from stepgen.ir.system import SystemGraph
+from stepgen.ir.where import user_line
+from stepgen.program.program import Program
+from stepgen.semantics import system
+from stepgen.semantics.executor import Result
+from stepgen.timing.model import Prediction
 
 _OWN = ("graph", "inputs", "lanes", "built")
 """What options can't be: a system has lanes and a design of its own."""

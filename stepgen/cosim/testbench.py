@@ -9,13 +9,13 @@ import sys
 from pathlib import Path
 from typing import Protocol
 
-from ..emit.interface import Interface
-from ..ir.errors import StepError
-from ..tools import children
-from ..tools.waiting import Progress, quiet
-from . import cocotb_parts
-from .case import UNKNOWN, cases_in
-from .scoreboard import Outcome, read_outcome
+from stepgen.cosim import cocotb_parts
+from stepgen.cosim.case import UNKNOWN, cases_in
+from stepgen.cosim.scoreboard import Outcome, read_outcome
+from stepgen.emit.interface import Interface
+from stepgen.ir.errors import StepError
+from stepgen.tools import children
+from stepgen.tools.waiting import Progress, quiet
 
 _TESTS = "stepgen.cosim.cocotb_cases"
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ..timing.model import Prediction
-from .scoreboard import Outcome
+from stepgen.cosim.scoreboard import Outcome
+from stepgen.timing.model import Prediction
 
 
 @dataclass(frozen=True)

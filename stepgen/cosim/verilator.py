@@ -15,18 +15,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from ..emit.interface import Interface
-from ..emit.kernels import compiled
-from ..emit.registers import c_header
-from ..hw.design.table import Channel
-from ..ir.errors import StepError
-from ..ir.wire import DONE, KIND_MASK
-from ..tools import children
-from ..tools.cache import digest, kept
-from ..tools.shipped import shipped
-from ..tools.waiting import Progress, quiet
-from . import cocotb_parts
-from .building import (
+from stepgen.cosim import cocotb_parts
+from stepgen.cosim.building import (
     FAST_BUILD,
     KEEP_BUILDS,
     LEAST_BUILD,
@@ -35,11 +25,21 @@ from .building import (
     translate,
     versions,
 )
-from .forms import formed
-from .objects import link
-from .render import render
-from .scoreboard import Outcome, read_outcome
-from .waveform import without_clutter
+from stepgen.cosim.forms import formed
+from stepgen.cosim.objects import link
+from stepgen.cosim.render import render
+from stepgen.cosim.scoreboard import Outcome, read_outcome
+from stepgen.cosim.waveform import without_clutter
+from stepgen.emit.interface import Interface
+from stepgen.emit.kernels import compiled
+from stepgen.emit.registers import c_header
+from stepgen.hw.design.table import Channel
+from stepgen.ir.errors import StepError
+from stepgen.ir.wire import DONE, KIND_MASK
+from stepgen.tools import children
+from stepgen.tools.cache import digest, kept
+from stepgen.tools.shipped import shipped
+from stepgen.tools.waiting import Progress, quiet
 
 _WIRE = (f"-DSTEPGEN_DONE={DONE}", f"-DSTEPGEN_KIND_MASK={KIND_MASK}")
 SUPPORT = ("axi_memory.sv", "axi_checks.sv", "recorder.sv", "stalls.svh")

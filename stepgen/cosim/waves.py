@@ -15,11 +15,11 @@ from functools import partial
 from pathlib import Path
 from typing import IO, NamedTuple
 
-from ..hw.design.table import Channel, Design
-from ..hw.names import verilog_name
-from ..ir.errors import StepError
-from ..ir.wire import BARE, DONE, KIND_BITS, VALUE
-from .fst import TICKS, Fst, available, writing
+from stepgen.cosim.fst import TICKS, Fst, available, writing
+from stepgen.hw.design.table import Channel, Design
+from stepgen.hw.names import verilog_name
+from stepgen.ir.errors import StepError
+from stepgen.ir.wire import BARE, DONE, KIND_BITS, VALUE
 
 KINDS = {VALUE: "value", BARE: "empty", DONE: "done"}
 """What a beat is."""

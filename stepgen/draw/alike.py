@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterable, Sequence
 
 import networkx as nx
 
-from .picture import Arrow, Group, Picture
+from stepgen.draw.picture import Arrow, Group, Picture
 
 LEAST_BOXES = 4
 """Boxes of alike branches together, from which on they are drawn as one."""

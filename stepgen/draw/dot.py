@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from .picture import Box, Group, Picture
+from stepgen.draw.picture import Box, Group, Picture
 
 FONT = "Courier"
 """Graphviz knows its widths without a font file; every fixed-width font has the same."""

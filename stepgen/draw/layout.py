@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from .dot import BOX_SIZE, dot
-from .picture import Picture
+from stepgen.draw.dot import BOX_SIZE, dot
+from stepgen.draw.picture import Picture
 
 SECONDS = 20.0
 """Longest that Graphviz may take."""

@@ -6,9 +6,9 @@ import re
 from collections.abc import Iterator
 from html import escape
 
-from .dot import BOX_SIZE, LABEL_SIZE
-from .layout import Curve, Frame, Placed, Point
-from .picture import Arrow, Box, Group
+from stepgen.draw.dot import BOX_SIZE, LABEL_SIZE
+from stepgen.draw.layout import Curve, Frame, Placed, Point
+from stepgen.draw.picture import Arrow, Box, Group
 
 COLOURS = {
     "ink": ("#1f2328", "#e6edf3"),

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from ..hw import axi
-from ..hw.design.table import Design
-from ..ir.wire import KIND_BITS
-from .interface import Interface, StreamPort, interface
+from stepgen.emit.interface import Interface, StreamPort, interface
+from stepgen.hw import axi
+from stepgen.hw.design.table import Design
+from stepgen.ir.wire import KIND_BITS
 
 _UNSAID = {
     f"{channel}{name}": width

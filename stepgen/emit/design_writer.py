@@ -8,15 +8,23 @@ from collections.abc import Collection, Container, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from ..hw.design.table import Design
-from ..hw.names import verilog_name
-from ..hw.verilog_kernel.params import sources_of
-from ..ir import text
-from ..ir.errors import StepError
-from ..ir.records import written
-from ..ir.versions import stamped
-from ..program import inputs
-from ..program.design_folder import (
+from stepgen.emit.elaborate import made_by, verilog
+from stepgen.emit.families import for_families
+from stepgen.emit.host import host_library
+from stepgen.emit.kernels import kernel_files
+from stepgen.emit.lint import control_file
+from stepgen.emit.packages import check_packages, packaged
+from stepgen.emit.registers import c_header
+from stepgen.emit.wrap import system_map, wrapper
+from stepgen.hw.design.table import Design
+from stepgen.hw.names import verilog_name
+from stepgen.hw.verilog_kernel.params import sources_of
+from stepgen.ir import text
+from stepgen.ir.errors import StepError
+from stepgen.ir.records import written
+from stepgen.ir.versions import stamped
+from stepgen.program import inputs
+from stepgen.program.design_folder import (
     FORMAT,
     GRAPH,
     INPUTS,
@@ -30,16 +38,8 @@ from ..program.design_folder import (
     read,
     read_manifest,
 )
-from ..program.program import Program
-from ..tools.atomic import atomic_folder
-from .elaborate import made_by, verilog
-from .families import for_families
-from .host import host_library
-from .kernels import kernel_files
-from .lint import control_file
-from .packages import check_packages, packaged
-from .registers import c_header
-from .wrap import system_map, wrapper
+from stepgen.program.program import Program
+from stepgen.tools.atomic import atomic_folder
 
 
 @dataclass(frozen=True)

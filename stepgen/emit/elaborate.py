@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import hashlib
 
-from ..hw import private
-from ..hw.design.table import Design
-from ..hw.primitives.device import GENERIC, Device
-from ..hw.sources import generator
-from ..hw.verilog import to_verilog
-from ..ir.versions import version
-from ..program.design_folder import hash_words
-from .modules import kept_modules
+from stepgen.emit.modules import kept_modules
+from stepgen.hw import private
+from stepgen.hw.design.table import Design
+from stepgen.hw.primitives.device import GENERIC, Device
+from stepgen.hw.sources import generator
+from stepgen.hw.verilog import to_verilog
+from stepgen.ir.versions import version
+from stepgen.program.design_folder import hash_words
 
 
 def verilog(

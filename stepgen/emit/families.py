@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 
-from ..hw.design.table import Design
-from ..tools.templates import fill
-from .elaborate import verilog
+from stepgen.emit.elaborate import verilog
+from stepgen.hw.design.table import Design
+from stepgen.tools.templates import fill
 
 
 def models(family: str) -> str:

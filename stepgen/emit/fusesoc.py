@@ -7,10 +7,10 @@ from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
-from ..hw.design.table import Design
-from ..hw.names import verilog_name
-from ..tools.templates import fill
-from .wraps import WRAPS
+from stepgen.emit.wraps import WRAPS
+from stepgen.hw.design.table import Design
+from stepgen.hw.names import verilog_name
+from stepgen.tools.templates import fill
 
 VENDOR, LIBRARY, VERSION = "stepgen", "designs", "1.0.0"
 """What a core is called beside the name of its design. Versions have an order, hashes of designs

@@ -6,12 +6,12 @@ import dataclasses
 import json
 from typing import Any
 
-from ..hw.design.registers import COUNTERS, NUMBER_BITS
-from ..hw.design.table import Design, Region
-from ..hw.names import verilog_name
-from ..ir.dtypes import STORED
-from ..ir.errors import StepError
-from ..tools.templates import fill
+from stepgen.hw.design.registers import COUNTERS, NUMBER_BITS
+from stepgen.hw.design.table import Design, Region
+from stepgen.hw.names import verilog_name
+from stepgen.ir.dtypes import STORED
+from stepgen.ir.errors import StepError
+from stepgen.tools.templates import fill
 
 
 def host_library(design: Design) -> dict[str, str]:

@@ -6,7 +6,8 @@ import dataclasses
 import json
 from dataclasses import dataclass
 
-from ..hw.design.registers import (
+from stepgen.emit.windows import MOST_BYTES, Window, Windows, windows_of
+from stepgen.hw.design.registers import (
     UNTOLD,
     address_bits,
     cause_of,
@@ -14,18 +15,17 @@ from ..hw.design.registers import (
     number_of,
     register_map,
 )
-from ..hw.design.table import Channel, Design, width_of
-from ..hw.names import top_name, verilog_name
-from ..hw.units.axi.params import Axi
-from ..hw.units.sink.params import Sink
-from ..hw.units.source.params import Source
-from ..ir.dtypes import INTEGERS, bool_
-from ..ir.errors import StepError
-from ..ir.names import identifier
-from ..ir.records import parsed, record
-from ..ir.stalls import MEMORY_CHANNELS
-from ..ir.wire import KIND_BITS
-from .windows import MOST_BYTES, Window, Windows, windows_of
+from stepgen.hw.design.table import Channel, Design, width_of
+from stepgen.hw.names import top_name, verilog_name
+from stepgen.hw.units.axi.params import Axi
+from stepgen.hw.units.sink.params import Sink
+from stepgen.hw.units.source.params import Source
+from stepgen.ir.dtypes import INTEGERS, bool_
+from stepgen.ir.errors import StepError
+from stepgen.ir.names import identifier
+from stepgen.ir.records import parsed, record
+from stepgen.ir.stalls import MEMORY_CHANNELS
+from stepgen.ir.wire import KIND_BITS
 
 NO_DATA = "none"
 """Element type of a port without lanes, whose stream is read for its structure alone."""

@@ -5,7 +5,9 @@ from __future__ import annotations
 import xml.etree.ElementTree as ET
 from collections.abc import Collection, Iterator
 
-from ..hw.design.registers import (
+from stepgen.emit.buses import BusPort, axi_buses
+from stepgen.emit.interface import Interface, interface
+from stepgen.hw.design.registers import (
     CHANNEL_BASE,
     CHANNEL_STRIDE,
     COUNTERS,
@@ -13,9 +15,7 @@ from ..hw.design.registers import (
     WORD,
     Register,
 )
-from ..hw.design.table import Design
-from .buses import BusPort, axi_buses
-from .interface import Interface, interface
+from stepgen.hw.design.table import Design
 
 VENDOR, LIBRARY, VERSION = "stepgen", "designs", "1.0"
 """What an IP is called beside its name; the version says nothing, as that of a core file."""

@@ -9,11 +9,17 @@ import tempfile
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from ..hw.design.table import Design, Unit
-from ..hw.verilog_kernel.params import COMPILED, VerilogKernel, channels_of, defined, sources_of
-from ..ir.errors import StepError
-from ..tools import children
-from ..tools.external import verilator
+from stepgen.hw.design.table import Design, Unit
+from stepgen.hw.verilog_kernel.params import (
+    COMPILED,
+    VerilogKernel,
+    channels_of,
+    defined,
+    sources_of,
+)
+from stepgen.ir.errors import StepError
+from stepgen.tools import children
+from stepgen.tools.external import verilator
 
 _OUTSIDE = ("stepgen_bench", "stepgen_four_state", "axi_memory", "axi_checks", "recorder")
 """Modules of the test bench."""

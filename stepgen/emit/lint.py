@@ -7,7 +7,7 @@ import tomllib
 from dataclasses import dataclass
 from fnmatch import fnmatchcase, translate
 
-from ..tools.shipped import shipped
+from stepgen.tools.shipped import shipped
 
 _NAMED = re.compile(
     r"^module \\?(?P<module>[^\s(]+)"

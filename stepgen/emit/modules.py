@@ -16,8 +16,8 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from ..hw.sources import sources
-from ..tools.cache import cache_folder, digest, prune
+from stepgen.hw.sources import sources
+from stepgen.tools.cache import cache_folder, digest, prune
 
 KEEP_VERSIONS = 3
 """Versions of stepgen whose modules stay."""

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 
-from ..hw.design.table import Design
-from ..hw.names import verilog_name
-from ..ir.errors import StepError
-from ..program.design_folder import COMPONENT
-from ..tools.templates import fill
-from .fusesoc import core_file
-from .ipxact import component
-from .kernels import compiled
+from stepgen.emit.fusesoc import core_file
+from stepgen.emit.ipxact import component
+from stepgen.emit.kernels import compiled
+from stepgen.hw.design.table import Design
+from stepgen.hw.names import verilog_name
+from stepgen.ir.errors import StepError
+from stepgen.program.design_folder import COMPONENT
+from stepgen.tools.templates import fill
 
 
 def check_packages(packages: Collection[str], wraps: Collection[str]) -> None:

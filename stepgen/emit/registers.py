@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Sequence
 
-from ..hw.design.registers import (
+from stepgen.hw.design.registers import (
     CHANNEL_BASE,
     CHANNEL_STRIDE,
     COUNTERS,

@@ -8,12 +8,12 @@ from itertools import accumulate
 import numpy as np
 import numpy.typing as npt
 
-from ..hw.design.table import Design
-from ..hw.units.load.params import Load
-from ..hw.units.loader.params import Loader
-from ..hw.units.random_store.params import RandomStore
-from ..hw.units.store.params import Store
-from ..ir.arguments import Address
+from stepgen.hw.design.table import Design
+from stepgen.hw.units.load.params import Load
+from stepgen.hw.units.loader.params import Loader
+from stepgen.hw.units.random_store.params import RandomStore
+from stepgen.hw.units.store.params import Store
+from stepgen.ir.arguments import Address
 
 Window = tuple[Address, int]
 """Address of the first byte, and number of bytes."""

@@ -6,14 +6,14 @@ import dataclasses
 import json
 from typing import Any
 
-from ..hw.axi import Axi4, Axi4Lite
-from ..hw.design.registers import register_map
-from ..hw.design.table import Design
-from ..hw.names import verilog_name
-from ..ir.versions import stamped
-from ..tools.templates import fill
-from .buses import axi_buses, inner_signals, streams
-from .interface import interface
+from stepgen.emit.buses import axi_buses, inner_signals, streams
+from stepgen.emit.interface import interface
+from stepgen.hw.axi import Axi4, Axi4Lite
+from stepgen.hw.design.registers import register_map
+from stepgen.hw.design.table import Design
+from stepgen.hw.names import verilog_name
+from stepgen.ir.versions import stamped
+from stepgen.tools.templates import fill
 
 FORMAT = 1
 """Of the map."""

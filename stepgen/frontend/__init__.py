@@ -6,22 +6,22 @@ in plain numpy; the operations of every model are those of `stepgen.frontend.kin
 
 from __future__ import annotations
 
-from .batch import Batch, Request
-from .builder import Builder, Handle
-from .compiled import CompileLog, compile_log
-from .decoding import Decoder
-from .files import dumps, load, loads, save
-from .fusing import Fused, fused
-from .kind import Kind, Operands, Value
-from .loading import from_checkpoint, from_config
-from .lowering import lower
-from .model import Model, Op
-from .onnxfile.importing import from_onnx
-from .passes.blocks import block
-from .pytorch.importing import from_torch
-from .quantizing.quantize import quantize
-from .state import State
-from .weight import Weight
+from stepgen.frontend.batch import Batch, Request
+from stepgen.frontend.builder import Builder, Handle
+from stepgen.frontend.compiled import CompileLog, compile_log
+from stepgen.frontend.decoding import Decoder
+from stepgen.frontend.files import dumps, load, loads, save
+from stepgen.frontend.fusing import Fused, fused
+from stepgen.frontend.kind import Kind, Operands, Value
+from stepgen.frontend.loading import from_checkpoint, from_config
+from stepgen.frontend.lowering import lower
+from stepgen.frontend.model import Model, Op
+from stepgen.frontend.onnxfile.importing import from_onnx
+from stepgen.frontend.passes.blocks import block
+from stepgen.frontend.pytorch.importing import from_torch
+from stepgen.frontend.quantizing.quantize import quantize
+from stepgen.frontend.state import State
+from stepgen.frontend.weight import Weight
 
 __all__ = [
     "Batch",

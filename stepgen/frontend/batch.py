@@ -7,18 +7,18 @@ from typing import Any, Literal
 
 import numpy as np
 
-from ..ir.dtypes import ElementType, bf16
-from ..ir.errors import StepError
-from ..ir.lanes import Lanes
-from ..ir.wire import LANES
-from ..semantics import executor
-from .decoding import Programs
-from .lowering import COLUMNS, fed
-from .model import Model
-from .run import POSITIONS
-from .sharing import Sharing
-from .state import check_room
-from .weight import Array
+from stepgen.frontend.decoding import Programs
+from stepgen.frontend.lowering import COLUMNS, fed
+from stepgen.frontend.model import Model
+from stepgen.frontend.run import POSITIONS
+from stepgen.frontend.sharing import Sharing
+from stepgen.frontend.state import check_room
+from stepgen.frontend.weight import Array
+from stepgen.ir.dtypes import ElementType, bf16
+from stepgen.ir.errors import StepError
+from stepgen.ir.lanes import Lanes
+from stepgen.ir.wire import LANES
+from stepgen.semantics import executor
 
 IDS = "ids"
 

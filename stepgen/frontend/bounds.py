@@ -8,18 +8,18 @@ from functools import cached_property
 
 import numpy as np
 
-from ..functions.products import Matmul, MatmulAdd
-from ..ir.dtypes import Buffer, Tile
-from ..ir.errors import StepError
-from ..ir.expr import Expr, ceiling, sum_of
-from ..ir.metrics import metrics
-from ..ir.stream import Node, Stream
-from ..ir.wire import LANES
-from . import caches
-from .kind import TOKENS
-from .lowering import lowered
-from .model import Model, walk
-from .site import Lowering
+from stepgen.frontend import caches
+from stepgen.frontend.kind import TOKENS
+from stepgen.frontend.lowering import lowered
+from stepgen.frontend.model import Model, walk
+from stepgen.frontend.site import Lowering
+from stepgen.functions.products import Matmul, MatmulAdd
+from stepgen.ir.dtypes import Buffer, Tile
+from stepgen.ir.errors import StepError
+from stepgen.ir.expr import Expr, ceiling, sum_of
+from stepgen.ir.metrics import metrics
+from stepgen.ir.stream import Node, Stream
+from stepgen.ir.wire import LANES
 
 
 @dataclass(frozen=True)

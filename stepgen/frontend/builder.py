@@ -9,27 +9,27 @@ from typing import Any, Literal
 
 import numpy as np
 
-from ..ir.errors import StepError
-from ..ir.fn import fn
-from ..ir.function import Function
-from ..ir.where import user_line
-from .kind import TOKENS, Kind, Value
-from .kinds.attention import Attention
-from .kinds.embedding import Embedding
-from .kinds.experts import Experts
-from .kinds.heads import Heads
-from .kinds.join import Join
-from .kinds.linear import Linear
-from .kinds.map import Map
-from .kinds.norm import Norm
-from .kinds.rope import Rope
-from .kinds.scaled_linear import ScaledLinear
-from .kinds.split import Split
-from .model import Model, Op
-from .passes.dead import drop_dead
-from .passes.layers import fold_layers
-from .run import POSITIONS
-from .weight import Weight
+from stepgen.frontend.kind import TOKENS, Kind, Value
+from stepgen.frontend.kinds.attention import Attention
+from stepgen.frontend.kinds.embedding import Embedding
+from stepgen.frontend.kinds.experts import Experts
+from stepgen.frontend.kinds.heads import Heads
+from stepgen.frontend.kinds.join import Join
+from stepgen.frontend.kinds.linear import Linear
+from stepgen.frontend.kinds.map import Map
+from stepgen.frontend.kinds.norm import Norm
+from stepgen.frontend.kinds.rope import Rope
+from stepgen.frontend.kinds.scaled_linear import ScaledLinear
+from stepgen.frontend.kinds.split import Split
+from stepgen.frontend.model import Model, Op
+from stepgen.frontend.passes.dead import drop_dead
+from stepgen.frontend.passes.layers import fold_layers
+from stepgen.frontend.run import POSITIONS
+from stepgen.frontend.weight import Weight
+from stepgen.ir.errors import StepError
+from stepgen.ir.fn import fn
+from stepgen.ir.function import Function
+from stepgen.ir.where import user_line
 
 
 @dataclass(frozen=True)

@@ -6,19 +6,19 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
-from ..ir.dims import DimLike
-from ..ir.dtypes import Tile, address, int32
-from ..ir.fn import fn
-from ..ir.graph import Graph
-from ..ir.stream import Stream
-from ..ops.partition import partition
-from ..ops.random_offchip_load import random_offchip_load
-from ..ops.random_offchip_store import random_offchip_store
-from ..ops.reassemble import reassemble
+from stepgen.ir.dims import DimLike
+from stepgen.ir.dtypes import Tile, address, int32
+from stepgen.ir.fn import fn
+from stepgen.ir.graph import Graph
+from stepgen.ir.stream import Stream
+from stepgen.ops.partition import partition
+from stepgen.ops.random_offchip_load import random_offchip_load
+from stepgen.ops.random_offchip_store import random_offchip_store
+from stepgen.ops.reassemble import reassemble
 
 if TYPE_CHECKING:
-    from .caches import Caches, Places
-    from .site import Site
+    from stepgen.frontend.caches import Caches, Places
+    from stepgen.frontend.site import Site
 
 COUNTED: Final = ("length", "place")
 """What a host says of each token of a run that writes: as behind the names of `Places`."""

@@ -14,13 +14,13 @@ from typing import Final
 
 import numpy as np
 
-from ..ir.errors import StepError
-from ..ir.graph import Graph
-from ..semantics.numbers import DTYPES
-from .kinds.attention import Attention
-from .model import Model, Op
-from .state import check_room
-from .weight import Array
+from stepgen.frontend.kinds.attention import Attention
+from stepgen.frontend.model import Model, Op
+from stepgen.frontend.state import check_room
+from stepgen.frontend.weight import Array
+from stepgen.ir.errors import StepError
+from stepgen.ir.graph import Graph
+from stepgen.semantics.numbers import DTYPES
 
 ROWS: Final = 256
 """Rows of a cache that is given no size, at most."""

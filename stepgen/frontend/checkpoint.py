@@ -7,14 +7,14 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NoReturn, TypeVar
 
-from ..ir.arguments import Unfit, fit, shown
-from ..ir.errors import StepError
-from ..ir.records import parsed
-from . import narrow
-from .kind import shape_text
-from .narrow import Narrow
-from .tensors import TensorFile
-from .weight import Weight
+from stepgen.frontend import narrow
+from stepgen.frontend.kind import shape_text
+from stepgen.frontend.narrow import Narrow
+from stepgen.frontend.tensors import TensorFile
+from stepgen.frontend.weight import Weight
+from stepgen.ir.arguments import Unfit, fit, shown
+from stepgen.ir.errors import StepError
+from stepgen.ir.records import parsed
 
 T = TypeVar("T")
 

@@ -7,23 +7,23 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ..compile.lower import lower as circuit_of
-from ..functions.products import Matmul, MatmulAdd
-from ..hw.design.table import Design, Unit
-from ..ir.arguments import checked
-from ..ir.dtypes import Tile
-from ..ir.errors import StepError
-from ..ir.stream import Node
-from ..ir.wire import LANES
-from .bounds import Bound, Costs
-from .caches import Caches
-from .kind import shape_text
-from .kinds.norm import Norm
-from .kinds.split import Split
-from .lowering import lowered
-from .model import Model, Op, short, walk
-from .orders import Joint
-from .site import Lowering
+from stepgen.compile.lower import lower as circuit_of
+from stepgen.frontend.bounds import Bound, Costs
+from stepgen.frontend.caches import Caches
+from stepgen.frontend.kind import shape_text
+from stepgen.frontend.kinds.norm import Norm
+from stepgen.frontend.kinds.split import Split
+from stepgen.frontend.lowering import lowered
+from stepgen.frontend.model import Model, Op, short, walk
+from stepgen.frontend.orders import Joint
+from stepgen.frontend.site import Lowering
+from stepgen.functions.products import Matmul, MatmulAdd
+from stepgen.hw.design.table import Design, Unit
+from stepgen.ir.arguments import checked
+from stepgen.ir.dtypes import Tile
+from stepgen.ir.errors import StepError
+from stepgen.ir.stream import Node
+from stepgen.ir.wire import LANES
 
 
 @dataclass(frozen=True)

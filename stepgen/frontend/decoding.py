@@ -8,18 +8,18 @@ from typing import Any, Literal
 
 import numpy as np
 
-from ..ir.dtypes import ElementType, bf16
-from ..ir.errors import StepError
-from ..ir.graph import Graph
-from ..ir.lanes import Lanes
-from ..ir.wire import LANES
-from ..semantics import executor
-from .lowering import COLUMNS, fed, lower, sizes_of
-from .model import Model
-from .sharing import Sharing
-from .state import check_room
-from .weight import Array
-from .writing import WRITTEN, written
+from stepgen.frontend.lowering import COLUMNS, fed, lower, sizes_of
+from stepgen.frontend.model import Model
+from stepgen.frontend.sharing import Sharing
+from stepgen.frontend.state import check_room
+from stepgen.frontend.weight import Array
+from stepgen.frontend.writing import WRITTEN, written
+from stepgen.ir.dtypes import ElementType, bf16
+from stepgen.ir.errors import StepError
+from stepgen.ir.graph import Graph
+from stepgen.ir.lanes import Lanes
+from stepgen.ir.wire import LANES
+from stepgen.semantics import executor
 
 
 class Programs:

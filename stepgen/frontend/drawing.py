@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from .kinds.embedding import Embedding
-from .model import Model
-from .run import POSITIONS
-from .weight import Array
+from stepgen.frontend.kinds.embedding import Embedding
+from stepgen.frontend.model import Model
+from stepgen.frontend.run import POSITIONS
+from stepgen.frontend.weight import Array
 
 FEW = 8
 """Tokens of a run whose inputs are drawn."""

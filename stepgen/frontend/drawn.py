@@ -6,8 +6,8 @@ import zlib
 
 import numpy as np
 
-from .checkpoint import Config, Source
-from .weight import ELEMENTS, Array, Weight
+from stepgen.frontend.checkpoint import Config, Source
+from stepgen.frontend.weight import ELEMENTS, Array, Weight
 
 
 class Drawn(Source):

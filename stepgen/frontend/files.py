@@ -8,17 +8,17 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
-from ..ir.arguments import checked, shown
-from ..ir.errors import StepError
-from ..ir.function import Function, function
-from ..ir.records import parsed
-from ..ir.versions import stamped, unstamped
-from ..ir.where import placed
-from ..tools.atomic import atomic_file
-from .kind import TOKENS, Kind, Value, kinds
-from .model import Model, Op
-from .tensors import TensorFile, write
-from .weight import Weight
+from stepgen.frontend.kind import TOKENS, Kind, Value, kinds
+from stepgen.frontend.model import Model, Op
+from stepgen.frontend.tensors import TensorFile, write
+from stepgen.frontend.weight import Weight
+from stepgen.ir.arguments import checked, shown
+from stepgen.ir.errors import StepError
+from stepgen.ir.function import Function, function
+from stepgen.ir.records import parsed
+from stepgen.ir.versions import stamped, unstamped
+from stepgen.ir.where import placed
+from stepgen.tools.atomic import atomic_file
 
 FORMAT = 1
 """Of the operations."""

@@ -7,11 +7,11 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, ClassVar, TypeAlias
 
-from .kind import Kind, Operands, kinds
-from .weight import Weight
+from stepgen.frontend.kind import Kind, Operands, kinds
+from stepgen.frontend.weight import Weight
 
 if TYPE_CHECKING:
-    from .quantizing.making import Making
+    from stepgen.frontend.quantizing.making import Making
 
 Weights: TypeAlias = Mapping[str, Weight]
 """Weights by role."""

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from ..functions.bases import Binary, Unary
-from ..ir.fn import fn
-from ..ir.function import Function, function_types
-from .weight import Array
+from stepgen.frontend.weight import Array
+from stepgen.functions.bases import Binary, Unary
+from stepgen.ir.fn import fn
+from stepgen.ir.function import Function, function_types
 
 CLOSE = 1e-5
 """Largest difference of numbers that are the same, as a part of the largest."""

@@ -9,23 +9,23 @@ from typing import Any
 
 import numpy as np
 
-from ..compile.cost import unit_bits
-from ..compile.grouping import Grouping, KernelEdge, greedy, least_traffic
-from ..compile.lower import lower as circuit_of
-from ..ir.arguments import checked
-from ..ir.dtypes import Tile, bf16
-from ..ir.errors import StepError
-from ..ir.graph import Graph
-from ..ir.wire import LANES
-from ..ops.linear_offchip_load import linear_offchip_load
-from ..semantics import executor
-from ..semantics.numbers import DTYPES
-from .lowering import lowered
-from .model import Model, Op, inside, walk
-from .orders import OUTPUT
-from .rows import Rows
-from .site import Lowering
-from .weight import Array
+from stepgen.compile.cost import unit_bits
+from stepgen.compile.grouping import Grouping, KernelEdge, greedy, least_traffic
+from stepgen.compile.lower import lower as circuit_of
+from stepgen.frontend.lowering import lowered
+from stepgen.frontend.model import Model, Op, inside, walk
+from stepgen.frontend.orders import OUTPUT
+from stepgen.frontend.rows import Rows
+from stepgen.frontend.site import Lowering
+from stepgen.frontend.weight import Array
+from stepgen.ir.arguments import checked
+from stepgen.ir.dtypes import Tile, bf16
+from stepgen.ir.errors import StepError
+from stepgen.ir.graph import Graph
+from stepgen.ir.wire import LANES
+from stepgen.ops.linear_offchip_load import linear_offchip_load
+from stepgen.semantics import executor
+from stepgen.semantics.numbers import DTYPES
 
 RENAMED = ("heads", "join", "split")
 """Operations that make no value of their own."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass
 
-from .model import Model
+from stepgen.frontend.model import Model
 
 
 @dataclass(frozen=True)

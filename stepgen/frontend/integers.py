@@ -13,15 +13,15 @@ from typing import Any, Final, Protocol, TypeVar
 
 import numpy as np
 
-from ..functions.bases import Unary
-from ..ir.dtypes import ElementType, Tile, bf16, element
-from ..ir.fn import fn
-from ..ir.function import Function, Mapped
-from ..ir.graph import Graph
-from ..ir.operator import Call
-from ..ir.setting import Setting
-from ..semantics import numbers
-from .weight import Array
+from stepgen.frontend.weight import Array
+from stepgen.functions.bases import Unary
+from stepgen.ir.dtypes import ElementType, Tile, bf16, element
+from stepgen.ir.fn import fn
+from stepgen.ir.function import Function, Mapped
+from stepgen.ir.graph import Graph
+from stepgen.ir.operator import Call
+from stepgen.ir.setting import Setting
+from stepgen.semantics import numbers
 
 MOST: Final = {"int8": 127, "int16": 32767, "int32": 2**31 - 1}
 """The largest integer of each element type."""

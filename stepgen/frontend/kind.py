@@ -15,17 +15,17 @@ from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 
 import numpy as np
 
-from ..ir import registry
-from ..ir.arguments import take_fields
-from ..ir.errors import StepError
-from .weight import ELEMENTS, Array, Weight
+from stepgen.frontend.weight import ELEMENTS, Array, Weight
+from stepgen.ir import registry
+from stepgen.ir.arguments import take_fields
+from stepgen.ir.errors import StepError
 
 if TYPE_CHECKING:
-    from .kinds.loop import Loop
-    from .rows import Rows
-    from .run import OpRun
-    from .sharing import Matrix
-    from .site import Site
+    from stepgen.frontend.kinds.loop import Loop
+    from stepgen.frontend.rows import Rows
+    from stepgen.frontend.run import OpRun
+    from stepgen.frontend.sharing import Matrix
+    from stepgen.frontend.site import Site
 
 TOKENS = "T"
 """The one dim whose extent differs from run to run: the number of tokens."""

@@ -6,15 +6,15 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from ..ir import registry
-from ..ir.arguments import checked, shown
-from ..ir.errors import StepError
-from ..ir.records import parsed
-from ..ir.where import placed
-from .checkpoint import Checkpoint, Config, Source, config_of
-from .drawn import Drawn
-from .families.family import Family
-from .model import Model
+from stepgen.frontend.checkpoint import Checkpoint, Config, Source, config_of
+from stepgen.frontend.drawn import Drawn
+from stepgen.frontend.families.family import Family
+from stepgen.frontend.model import Model
+from stepgen.ir import registry
+from stepgen.ir.arguments import checked, shown
+from stepgen.ir.errors import StepError
+from stepgen.ir.records import parsed
+from stepgen.ir.where import placed
 
 CHARACTERS = "characters.json"
 """A file beside a config: the characters that ids stand for."""

@@ -7,24 +7,24 @@ from typing import Any, Final, Literal, get_args
 
 import numpy as np
 
-from ..ir.arguments import shown
-from ..ir.dims import DimLike, dynamic
-from ..ir.dtypes import ElementType, bf16, f32
-from ..ir.dtypes import element as as_element
-from ..ir.errors import StepError
-from ..ir.graph import Graph
-from . import caches, writing
-from .kind import TOKENS
-from .model import Model, walk
-from .orders import OUTPUT
-from .passes.linears import split_linears
-from .passes.norms import fold_norms
-from .passes.rotary import pair_columns
-from .run import POSITIONS
-from .sent import ROWS, Tiling
-from .sharing import Sharing
-from .site import Lowering
-from .weight import Array
+from stepgen.frontend import caches, writing
+from stepgen.frontend.kind import TOKENS
+from stepgen.frontend.model import Model, walk
+from stepgen.frontend.orders import OUTPUT
+from stepgen.frontend.passes.linears import split_linears
+from stepgen.frontend.passes.norms import fold_norms
+from stepgen.frontend.passes.rotary import pair_columns
+from stepgen.frontend.run import POSITIONS
+from stepgen.frontend.sent import ROWS, Tiling
+from stepgen.frontend.sharing import Sharing
+from stepgen.frontend.site import Lowering
+from stepgen.frontend.weight import Array
+from stepgen.ir.arguments import shown
+from stepgen.ir.dims import DimLike, dynamic
+from stepgen.ir.dtypes import ElementType, bf16, f32
+from stepgen.ir.dtypes import element as as_element
+from stepgen.ir.errors import StepError
+from stepgen.ir.graph import Graph
 
 COLUMNS: Final = 64
 """Columns of a slice, at most."""

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..ir.arguments import shown
-from ..ir.errors import StepError
-from .kind import TOKENS, Kind, Operands, Value, shape_text
-from .weight import Array, Weight
+from stepgen.frontend.kind import TOKENS, Kind, Operands, Value, shape_text
+from stepgen.frontend.weight import Array, Weight
+from stepgen.ir.arguments import shown
+from stepgen.ir.errors import StepError
 
 if TYPE_CHECKING:
-    from .state import State
+    from stepgen.frontend.state import State
 
 
 @dataclass(frozen=True)
@@ -181,7 +181,7 @@ class Model:
         StepError
             If inputs are missing or do not fit, an id is past a table, or the caches are full.
         """
-        from .run import run
+        from stepgen.frontend.run import run
 
         return run(self, inputs, state, every)
 
@@ -251,7 +251,7 @@ class Model:
     __hash__ = None  # type: ignore[assignment]
 
     def __str__(self) -> str:
-        from .show import text
+        from stepgen.frontend.show import text
 
         return text(self)
 
@@ -259,7 +259,7 @@ class Model:
         return f"<Model {self.name}: {len(self.placed)} operations, {self.parameters:,} parameters>"
 
     def _repr_html_(self) -> str:
-        from .show import html
+        from stepgen.frontend.show import html
 
         return html(self)
 

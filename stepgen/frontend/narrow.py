@@ -15,10 +15,10 @@ from typing import Any
 
 import numpy as np
 
-from ..ir.arguments import shown
-from ..ir.errors import StepError
-from .kind import shape_text
-from .weight import Array, Weight
+from stepgen.frontend.kind import shape_text
+from stepgen.frontend.weight import Array, Weight
+from stepgen.ir.arguments import shown
+from stepgen.ir.errors import StepError
 
 CONFIG = "quantization_config"
 METHOD = "compressed-tensors"

@@ -6,9 +6,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
-from ..compile.converting import Way
-from ..ir.dtypes import ElementType
-from ..ir.itensor import Itensor
+from stepgen.compile.converting import Way
+from stepgen.ir.dtypes import ElementType
+from stepgen.ir.itensor import Itensor
 
 
 @dataclass(frozen=True)

@@ -5,15 +5,15 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from ..ir.dtypes import int8
-from ..ir.fn import fn
-from ..semantics import numbers
-from .integers import Numbers
-from .rows import Rows
-from .weight import Array
+from stepgen.frontend.integers import Numbers
+from stepgen.frontend.rows import Rows
+from stepgen.frontend.weight import Array
+from stepgen.ir.dtypes import int8
+from stepgen.ir.fn import fn
+from stepgen.semantics import numbers
 
 if TYPE_CHECKING:
-    from .site import Site
+    from stepgen.frontend.site import Site
 
 
 def counted(x: Array | Numbers, places: int) -> Numbers:

@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..compile.regrouping import Tiles
-from ..ir.dtypes import ElementType
-from ..ir.fn import fn
-from .rows import Rows
-from .weight import Array, Weight
+from stepgen.compile.regrouping import Tiles
+from stepgen.frontend.rows import Rows
+from stepgen.frontend.weight import Array, Weight
+from stepgen.ir.dtypes import ElementType
+from stepgen.ir.fn import fn
 
 if TYPE_CHECKING:
-    from .site import Site
+    from stepgen.frontend.site import Site
 
 
 def product(

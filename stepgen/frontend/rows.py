@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from ..compile.converting import cheapest, ways
-from ..ir.dtypes import Tile
-from ..ir.fn import fn
-from ..ir.itensor import Itensor
-from ..ir.stream import Stream
-from .orders import Note, in_slices
+from stepgen.compile.converting import cheapest, ways
+from stepgen.frontend.orders import Note, in_slices
+from stepgen.ir.dtypes import Tile
+from stepgen.ir.fn import fn
+from stepgen.ir.itensor import Itensor
+from stepgen.ir.stream import Stream
 
 
 @dataclass(frozen=True)

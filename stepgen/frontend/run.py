@@ -8,11 +8,11 @@ from typing import NoReturn
 
 import numpy as np
 
-from ..ir.errors import StepError
-from .kind import Value
-from .model import Model, Op
-from .state import State
-from .weight import Array
+from stepgen.frontend.kind import Value
+from stepgen.frontend.model import Model, Op
+from stepgen.frontend.state import State
+from stepgen.frontend.weight import Array
+from stepgen.ir.errors import StepError
 
 
 @dataclass

@@ -9,17 +9,17 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final, Literal
 
-from ..ir.dims import product_bound
-from ..ir.dtypes import Selector, f32
-from ..ir.fn import fn
-from ..ir.stream import Stream
-from ..ops.linear_offchip_load import linear_offchip_load
-from ..ops.partition import partition
-from ..ops.reassemble import reassemble
-from .weight import Weight
+from stepgen.frontend.weight import Weight
+from stepgen.ir.dims import product_bound
+from stepgen.ir.dtypes import Selector, f32
+from stepgen.ir.fn import fn
+from stepgen.ir.stream import Stream
+from stepgen.ops.linear_offchip_load import linear_offchip_load
+from stepgen.ops.partition import partition
+from stepgen.ops.reassemble import reassemble
 
 if TYPE_CHECKING:
-    from .site import Site
+    from stepgen.frontend.site import Site
 
 Tiling = Literal["address", "static", "dynamic"]
 """How experts read their weights.

@@ -17,20 +17,20 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from ..compile.regrouping import Tiles
-from ..ir.dims import static
-from ..ir.dtypes import ElementType, Tile, address, f32
-from ..ir.feedback import Feedback
-from ..ir.fn import fn
-from ..ir.stream import Stream
-from ..ops.reassemble import reassemble
-from .products import by_tiles, divisor, rows_by_slices
-from .rows import Rows
-from .weight import Weight, joined
+from stepgen.compile.regrouping import Tiles
+from stepgen.frontend.products import by_tiles, divisor, rows_by_slices
+from stepgen.frontend.rows import Rows
+from stepgen.frontend.weight import Weight, joined
+from stepgen.ir.dims import static
+from stepgen.ir.dtypes import ElementType, Tile, address, f32
+from stepgen.ir.feedback import Feedback
+from stepgen.ir.fn import fn
+from stepgen.ir.stream import Stream
+from stepgen.ops.reassemble import reassemble
 
 if TYPE_CHECKING:
-    from .model import Op
-    from .site import Lowering, Site
+    from stepgen.frontend.model import Op
+    from stepgen.frontend.site import Lowering, Site
 
 Sharing = Literal["own", "shared"]
 """Whether linears have a unit of products each, or those of a loop share one."""
@@ -245,7 +245,7 @@ class SharedArray:
 
 def arrays(lowering: Lowering, body: Sequence[Op]) -> Iterator[SharedArray]:
     """The arrays of the linears of a loop's body."""
-    from .site import Site
+    from stepgen.frontend.site import Site
 
     forms: dict[object, list[Member]] = {}
     for op in body:

@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from html import escape
 
-from .kind import shape_text
-from .model import Model, Placed
-from .weight import ELEMENTS
+from stepgen.frontend.kind import shape_text
+from stepgen.frontend.model import Model, Placed
+from stepgen.frontend.weight import ELEMENTS
 
 
 @dataclass(frozen=True)

@@ -15,31 +15,31 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 import numpy as np
 
-from ..compile.converting import Way
-from ..ir.dims import DimLike
-from ..ir.dtypes import ElementType, address, f32
-from ..ir.errors import StepError
-from ..ir.fn import fn
-from ..ir.graph import Graph
-from ..ir.itensor import Itensor
-from ..ir.stream import Stream
-from ..ops.linear_offchip_load import linear_offchip_load
-from ..ops.random_offchip_load import random_offchip_load
-from ..semantics.numbers import DTYPES
-from .cached import COUNTED, Cached
-from .kind import Value
-from .orders import Joint
-from .products import divisor
-from .rows import Layers, Rows
-from .sent import ROWS, Tiling
-from .sharing import queued
-from .weight import Array, Weight
+from stepgen.compile.converting import Way
+from stepgen.frontend.cached import COUNTED, Cached
+from stepgen.frontend.kind import Value
+from stepgen.frontend.orders import Joint
+from stepgen.frontend.products import divisor
+from stepgen.frontend.rows import Layers, Rows
+from stepgen.frontend.sent import ROWS, Tiling
+from stepgen.frontend.sharing import queued
+from stepgen.frontend.weight import Array, Weight
+from stepgen.ir.dims import DimLike
+from stepgen.ir.dtypes import ElementType, address, f32
+from stepgen.ir.errors import StepError
+from stepgen.ir.fn import fn
+from stepgen.ir.graph import Graph
+from stepgen.ir.itensor import Itensor
+from stepgen.ir.stream import Stream
+from stepgen.ops.linear_offchip_load import linear_offchip_load
+from stepgen.ops.random_offchip_load import random_offchip_load
+from stepgen.semantics.numbers import DTYPES
 
 if TYPE_CHECKING:
-    from .caches import Caches, Places
-    from .model import Model, Op
-    from .sharing import SharedArray, Sharing
-    from .writing import Tokens
+    from stepgen.frontend.caches import Caches, Places
+    from stepgen.frontend.model import Model, Op
+    from stepgen.frontend.sharing import SharedArray, Sharing
+    from stepgen.frontend.writing import Tokens
 
 Made = TypeVar("Made")
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from ..ir.errors import StepError
-from .weight import Array
+from stepgen.frontend.weight import Array
+from stepgen.ir.errors import StepError
 
 Key = tuple[str, tuple[int, ...]]
 """An attention: name of the operation, number of the layer in each loop around it."""

@@ -11,17 +11,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..ir.dtypes import f32, int8
-from ..ir.fn import fn
-from ..ir.stream import Stream
-from ..semantics import numbers
-from .integers import Numbers, products
-from .rows import Rows
-from .weight import Array, Weight, computed
+from stepgen.frontend.integers import Numbers, products
+from stepgen.frontend.rows import Rows
+from stepgen.frontend.weight import Array, Weight, computed
+from stepgen.ir.dtypes import f32, int8
+from stepgen.ir.fn import fn
+from stepgen.ir.stream import Stream
+from stepgen.semantics import numbers
 
 if TYPE_CHECKING:
-    from .run import OpRun
-    from .site import Site
+    from stepgen.frontend.run import OpRun
+    from stepgen.frontend.site import Site
 
 MOST = 127
 """Steps of the largest number that is not cut off."""

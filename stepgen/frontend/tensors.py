@@ -11,8 +11,8 @@ from typing import Any, Final
 
 import numpy as np
 
-from ..ir.errors import StepError
-from .weight import Array, Weight
+from stepgen.frontend.weight import Array, Weight
+from stepgen.ir.errors import StepError
 
 _ELEMENTS: Final = {
     **{"BF16": "bf16", "F32": "f32", "F64": "f64", "I32": "int32", "I16": "int16", "I8": "int8"},

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..ir.errors import StepError
-from .model import Model
-from .weight import Array
-from .writing import choices
+from stepgen.frontend.model import Model
+from stepgen.frontend.weight import Array
+from stepgen.frontend.writing import choices
+from stepgen.ir.errors import StepError
 
 
 def ids_of(model: Model, text: str) -> Array:

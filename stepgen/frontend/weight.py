@@ -11,8 +11,8 @@ import ml_dtypes
 import numpy as np
 import numpy.typing as npt
 
-from ..ir.arguments import shown
-from ..ir.errors import StepError
+from stepgen.ir.arguments import shown
+from stepgen.ir.errors import StepError
 
 Array = npt.NDArray[Any]
 

@@ -14,27 +14,27 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from ..functions.addressing import RANGE
-from ..functions.bases import SCALAR
-from ..ir.dtypes import Selector
-from ..ir.errors import StepError
-from ..ir.feedback import Feedback
-from ..ir.fn import fn
-from ..ir.stream import Stream
-from ..ops.partition import partition
-from ..ops.reassemble import reassemble
-from . import caches
-from .cached import NO_INTEGER, NOTHING
-from .kinds.embedding import Embedding
-from .rows import Rows
-from .run import POSITIONS
-from .state import check_room
+from stepgen.frontend import caches
+from stepgen.frontend.cached import NO_INTEGER, NOTHING
+from stepgen.frontend.kinds.embedding import Embedding
+from stepgen.frontend.rows import Rows
+from stepgen.frontend.run import POSITIONS
+from stepgen.frontend.state import check_room
+from stepgen.functions.addressing import RANGE
+from stepgen.functions.bases import SCALAR
+from stepgen.ir.dtypes import Selector
+from stepgen.ir.errors import StepError
+from stepgen.ir.feedback import Feedback
+from stepgen.ir.fn import fn
+from stepgen.ir.stream import Stream
+from stepgen.ops.partition import partition
+from stepgen.ops.reassemble import reassemble
 
 if TYPE_CHECKING:
-    from .caches import Caches
-    from .model import Model
-    from .site import Lowering
-    from .weight import Array
+    from stepgen.frontend.caches import Caches
+    from stepgen.frontend.model import Model
+    from stepgen.frontend.site import Lowering
+    from stepgen.frontend.weight import Array
 
 IDS: Final = "ids"
 """The input that is written; as a stream it has 0 where an id is not given."""

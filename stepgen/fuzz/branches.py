@@ -12,10 +12,10 @@ from pathlib import Path
 from types import FrameType, ModuleType
 from typing import Any
 
-from ..timing import kernel as k
-from ..timing.design_layout import DesignLayout
-from ..timing.layout import Layout
-from .case import MAX_CYCLES, Case
+from stepgen.fuzz.case import MAX_CYCLES, Case
+from stepgen.timing import kernel as k
+from stepgen.timing.design_layout import DesignLayout
+from stepgen.timing.layout import Layout
 
 UNITS = Path(__file__).parents[1] / "hw" / "units"
 TIMING = Path(k.__file__).parent

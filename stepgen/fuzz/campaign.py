@@ -11,21 +11,21 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from ..cosim.simulators import Simulator
-from ..ir.arguments import take_fields
-from ..ir.errors import StepError
-from ..ir.records import parsed, record
-from ..ir.versions import stamped, unstamped
-from ..program.program import import_files
-from ..tools.atomic import atomic_file, atomic_folder
-from ..tools.external import find, missing
-from ..tools.waiting import Progress, quiet
-from ..tools.workers import Workers
-from . import branches, coverage
-from .case import Case
-from .compare import Verdict, compare, compare_all
-from .draw import Pairs, Wanted, cases
-from .shrink import shrink
+from stepgen.cosim.simulators import Simulator
+from stepgen.fuzz import branches, coverage
+from stepgen.fuzz.case import Case
+from stepgen.fuzz.compare import Verdict, compare, compare_all
+from stepgen.fuzz.draw import Pairs, Wanted, cases
+from stepgen.fuzz.shrink import shrink
+from stepgen.ir.arguments import take_fields
+from stepgen.ir.errors import StepError
+from stepgen.ir.records import parsed, record
+from stepgen.ir.versions import stamped, unstamped
+from stepgen.program.program import import_files
+from stepgen.tools.atomic import atomic_file, atomic_folder
+from stepgen.tools.external import find, missing
+from stepgen.tools.waiting import Progress, quiet
+from stepgen.tools.workers import Workers
 
 CRASHERS = "crashers"
 FORMAT = 1

@@ -14,21 +14,21 @@ from typing import Any, Literal
 import ml_dtypes
 import numpy as np
 
-from ..cosim.case import Refusals
-from ..cosim.experiment import Experiment
-from ..cosim.simulators import Simulator
-from ..hw.design.sharing import USUAL
-from ..hw.design.table import Bus
-from ..ir import text
-from ..ir.arguments import shown
-from ..ir.errors import StepError
-from ..ir.graph import Graph
-from ..ir.lanes import Lanes
-from ..ir.memory_timing import MemoryTiming
-from ..ir.records import parsed, record, written
-from ..ir.stalls import Stalls
-from ..ir.versions import stamped, unstamped
-from ..ir.wire import LANES
+from stepgen.cosim.case import Refusals
+from stepgen.cosim.experiment import Experiment
+from stepgen.cosim.simulators import Simulator
+from stepgen.hw.design.sharing import USUAL
+from stepgen.hw.design.table import Bus
+from stepgen.ir import text
+from stepgen.ir.arguments import shown
+from stepgen.ir.errors import StepError
+from stepgen.ir.graph import Graph
+from stepgen.ir.lanes import Lanes
+from stepgen.ir.memory_timing import MemoryTiming
+from stepgen.ir.records import parsed, record, written
+from stepgen.ir.stalls import Stalls
+from stepgen.ir.versions import stamped, unstamped
+from stepgen.ir.wire import LANES
 
 FORMAT = 1
 _NUMBERS = (np.int8, np.int16, np.int32, np.int64, np.float32, ml_dtypes.bfloat16, np.bool_)

@@ -12,29 +12,28 @@ from typing import Any, Literal
 
 import numpy as np
 
+from stepgen.compile.circuit import circuit_of
+from stepgen.compile.cost import hardware, traffic_varies
+from stepgen.cosim.building import LEAST_BUILD
+from stepgen.cosim.experiment import Experiment, simulate
+from stepgen.cosim.simulators import Simulator
+from stepgen.fuzz import structure
+from stepgen.fuzz.case import MAX_CYCLES, Case
+from stepgen.hw.design.table import Design, DesignError
+from stepgen.ir.dtypes import Tile, TupleType, bool_
+from stepgen.ir.errors import StepError
 from stepgen.ir.expr import Expr
-
-from ..compile.circuit import circuit_of
-from ..compile.cost import hardware, traffic_varies
-from ..cosim.building import LEAST_BUILD
-from ..cosim.experiment import Experiment, simulate
-from ..cosim.simulators import Simulator
-from ..hw.design.table import Design, DesignError
-from ..ir.dtypes import Tile, TupleType, bool_
-from ..ir.errors import StepError
-from ..ir.lanes import lanes_by_node, usual_lanes
-from ..ir.metrics import metrics
-from ..ir.stream import Stream
-from ..ir.wire import VALUE, same_bits
-from ..program import tiles
-from ..semantics.executor import Result
-from ..semantics.shapes import measure
-from ..timing.deadlock import MOST_NAMED, Deadlock
-from ..timing.drive import TooLong
-from ..timing.model import Fault, Prediction
-from ..timing.tiles.machines import SDA
-from . import structure
-from .case import MAX_CYCLES, Case
+from stepgen.ir.lanes import lanes_by_node, usual_lanes
+from stepgen.ir.metrics import metrics
+from stepgen.ir.stream import Stream
+from stepgen.ir.wire import VALUE, same_bits
+from stepgen.program import tiles
+from stepgen.semantics.executor import Result
+from stepgen.semantics.shapes import measure
+from stepgen.timing.deadlock import MOST_NAMED, Deadlock
+from stepgen.timing.drive import TooLong
+from stepgen.timing.model import Fault, Prediction
+from stepgen.timing.tiles.machines import SDA
 
 AMPLE = 1 << 14
 """Beats of a FIFO that is never full in these runs."""

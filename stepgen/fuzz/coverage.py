@@ -7,15 +7,15 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from ..compile.circuit import circuits
-from ..ir.function import Function, function_types
-from ..ir.lanes import usual_lanes
-from ..ir.operator import operators, own_operators
-from ..ir.stream import Node, Stream
-from ..timing.model import Prediction
-from ..timing.states import STATES
-from . import branches
-from .case import Case
+from stepgen.compile.circuit import circuits
+from stepgen.fuzz import branches
+from stepgen.fuzz.case import Case
+from stepgen.ir.function import Function, function_types
+from stepgen.ir.lanes import usual_lanes
+from stepgen.ir.operator import operators, own_operators
+from stepgen.ir.stream import Node, Stream
+from stepgen.timing.model import Prediction
+from stepgen.timing.states import STATES
 
 WHAT = {
     "operator": "operators and functions",

@@ -10,25 +10,25 @@ from typing import Any
 
 import numpy as np
 
-from ..compile.budget import KIB
-from ..compile.cost import on_chip_bits
-from ..compile.needs import TooLarge
-from ..hw.design.sharing import LOADERS
-from ..hw.design.table import Design
-from ..ir.errors import StepError
-from ..ir.lanes import usual_lanes
-from ..ir.memory_timing import MemoryTiming
-from ..ir.operator import own_operators
-from ..ir.stalls import MEMORY_CHANNELS, Stalls
-from ..ir.where import placed
-from ..program.inputs import complete
-from .case import Case
-from .compare import with_all
-from .coverage import own_functions
-from .generators import loops, regions, waiting
-from .generators.drawing import some_lanes
-from .generators.full import STEPS, Drawn, Scale
-from .generators.plain import draw as draw_program
+from stepgen.compile.budget import KIB
+from stepgen.compile.cost import on_chip_bits
+from stepgen.compile.needs import TooLarge
+from stepgen.fuzz.case import Case
+from stepgen.fuzz.compare import with_all
+from stepgen.fuzz.coverage import own_functions
+from stepgen.fuzz.generators import loops, regions, waiting
+from stepgen.fuzz.generators.drawing import some_lanes
+from stepgen.fuzz.generators.full import STEPS, Drawn, Scale
+from stepgen.fuzz.generators.plain import draw as draw_program
+from stepgen.hw.design.sharing import LOADERS
+from stepgen.hw.design.table import Design
+from stepgen.ir.errors import StepError
+from stepgen.ir.lanes import usual_lanes
+from stepgen.ir.memory_timing import MemoryTiming
+from stepgen.ir.operator import own_operators
+from stepgen.ir.stalls import MEMORY_CHANNELS, Stalls
+from stepgen.ir.where import placed
+from stepgen.program.inputs import complete
 
 LOOPS = 0.04
 """Share of programs that are loops."""

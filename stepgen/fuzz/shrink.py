@@ -9,19 +9,19 @@ from typing import Any
 
 import numpy as np
 
-from ..hw.design.table import Bus
-from ..ir import text
-from ..ir.dims import Dim, dynamic, ragged
-from ..ir.errors import StepError
-from ..ir.graph import Graph
-from ..ir.lanes import usual_lanes
-from ..ir.memory_timing import MemoryTiming
-from ..ir.operator import operators
-from ..ir.stalls import Stalls
-from ..ir.stream import Stream
-from ..semantics import executor
-from ..semantics.tokens import Token, decode
-from .case import Case
+from stepgen.fuzz.case import Case
+from stepgen.hw.design.table import Bus
+from stepgen.ir import text
+from stepgen.ir.dims import Dim, dynamic, ragged
+from stepgen.ir.errors import StepError
+from stepgen.ir.graph import Graph
+from stepgen.ir.lanes import usual_lanes
+from stepgen.ir.memory_timing import MemoryTiming
+from stepgen.ir.operator import operators
+from stepgen.ir.stalls import Stalls
+from stepgen.ir.stream import Stream
+from stepgen.semantics import executor
+from stepgen.semantics.tokens import Token, decode
 
 Oracle = Callable[[Case], bool]
 """Whether a case still fails in the same way."""

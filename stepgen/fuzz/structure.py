@@ -11,15 +11,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..cosim.experiment import Experiment
-from ..hw.design.table import Design
-from ..hw.units.reshape.params import Reshape
-from ..ir.wire import BARE, KIND_MASK, Beats
-from ..timing import kernel as k
-from ..timing.activity import Cycles
-from ..timing.design_layout import DesignLayout
-from ..timing.drive import drive
-from ..timing.layout import structure
+from stepgen.cosim.experiment import Experiment
+from stepgen.hw.design.table import Design
+from stepgen.hw.units.reshape.params import Reshape
+from stepgen.ir.wire import BARE, KIND_MASK, Beats
+from stepgen.timing import kernel as k
+from stepgen.timing.activity import Cycles
+from stepgen.timing.design_layout import DesignLayout
+from stepgen.timing.drive import drive
+from stepgen.timing.layout import structure
 
 
 @dataclass

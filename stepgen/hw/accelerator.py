@@ -6,20 +6,20 @@ from amaranth.hdl import Cat, Module, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-from .design.counting import counted
-from .design.registers import WORD
-from .design.restop import levels_of
-from .design.stages import RESET_LAG
-from .design.table import Channel, Design, Unit
-from .epilogue import EpilogueCore
-from .fifo import Fifo
-from .library import inline
-from .names import verilog_name
-from .primitives import resets
-from .restop import RestopCore
-from .stream import signature
-from .unit import core_of
-from .units.axi.params import Axi
+from stepgen.hw.design.counting import counted
+from stepgen.hw.design.registers import WORD
+from stepgen.hw.design.restop import levels_of
+from stepgen.hw.design.stages import RESET_LAG
+from stepgen.hw.design.table import Channel, Design, Unit
+from stepgen.hw.epilogue import EpilogueCore
+from stepgen.hw.fifo import Fifo
+from stepgen.hw.library import inline
+from stepgen.hw.names import verilog_name
+from stepgen.hw.primitives import resets
+from stepgen.hw.restop import RestopCore
+from stepgen.hw.stream import signature
+from stepgen.hw.unit import core_of
+from stepgen.hw.units.axi.params import Axi
 
 __all__ = ["Accelerator", "face_name"]
 

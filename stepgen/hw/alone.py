@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from ..ir.arguments import checked
-from ..ir.errors import StepError
-from .design.params import UnitParams
-from .design.table import Bus, Channel, Design, Unit
-from .units.sink.params import Sink
-from .units.source.params import Source
+from stepgen.hw.design.params import UnitParams
+from stepgen.hw.design.table import Bus, Channel, Design, Unit
+from stepgen.hw.units.sink.params import Sink
+from stepgen.hw.units.source.params import Source
+from stepgen.ir.arguments import checked
+from stepgen.ir.errors import StepError
 
 __all__ = ["alone"]
 

@@ -7,9 +7,9 @@ from amaranth.hdl import Cat, Module, Mux, Signal
 from amaranth.lib import data, memory, wiring
 from amaranth.lib.wiring import In, Out
 
-from .design.registers import COUNTERS
-from .library import inline
-from .primitives import after, copies, delayed, resets
+from stepgen.hw.design.registers import COUNTERS
+from stepgen.hw.library import inline
+from stepgen.hw.primitives import after, copies, delayed, resets
 
 __all__ = ["Counters", "totals"]
 

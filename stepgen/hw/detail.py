@@ -2,7 +2,7 @@
 
 from amaranth.hdl import Cat, Const
 
-from .design.registers import NUMBER_BITS, WORD
+from stepgen.hw.design.registers import NUMBER_BITS, WORD
 
 __all__ = ["detail_word"]
 

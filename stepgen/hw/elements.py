@@ -2,8 +2,8 @@
 
 from amaranth.hdl import Mux
 
-from ..ir.wire import BARE, DONE, VALUE
-from .fifo import Fifo
+from stepgen.hw.fifo import Fifo
+from stepgen.ir.wire import BARE, DONE, VALUE
 
 __all__ = ["reduced"]
 

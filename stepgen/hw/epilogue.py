@@ -4,11 +4,11 @@ from amaranth.hdl import Cat, Module, Mux
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-from ..ir.wire import VALUE
-from .arithmetic.circuits.lane import Lane
-from .design.epilogue import REGISTERED
-from .primitives import delayed
-from .stream import payload_shape
+from stepgen.hw.arithmetic.circuits.lane import Lane
+from stepgen.hw.design.epilogue import REGISTERED
+from stepgen.hw.primitives import delayed
+from stepgen.hw.stream import payload_shape
+from stepgen.ir.wire import VALUE
 
 __all__ = ["EpilogueCore"]
 

@@ -4,12 +4,12 @@ from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib import memory, wiring
 from amaranth.lib.wiring import In, Out
 
-from ..ir.wire import BARE
-from .design import stages
-from .design.block_rams import FEW
-from .design.table import BLOCKRAM, LEAST_DEPTH, READ_AHEAD, Channel
-from .primitives import BlockRam, after, delayed, is_ice40, stepped
-from .stream import payload_shape, signature
+from stepgen.hw.design import stages
+from stepgen.hw.design.block_rams import FEW
+from stepgen.hw.design.table import BLOCKRAM, LEAST_DEPTH, READ_AHEAD, Channel
+from stepgen.hw.primitives import BlockRam, after, delayed, is_ice40, stepped
+from stepgen.hw.stream import payload_shape, signature
+from stepgen.ir.wire import BARE
 
 __all__ = ["Fifo"]
 

@@ -4,8 +4,8 @@ from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-from .stream import signature
-from .units.axi.params import LENGTH_BITS
+from stepgen.hw.stream import signature
+from stepgen.hw.units.axi.params import LENGTH_BITS
 
 __all__ = ["Grant"]
 

@@ -2,7 +2,7 @@
 
 from amaranth.hdl import Elaboratable, Shape
 
-from .private import elaborated, memories
+from stepgen.hw.private import elaborated, memories
 
 __all__ = ["allocated_bits"]
 

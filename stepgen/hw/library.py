@@ -11,10 +11,10 @@ from typing import Protocol
 from amaranth.hdl import ClockSignal, DriverConflict, Instance, ResetInserter, ResetSignal
 from amaranth.lib import wiring
 
-from ..ir.class_checks import place
-from ..ir.errors import StepError
-from . import private
-from .primitives import Device
+from stepgen.hw import private
+from stepgen.hw.primitives import Device
+from stepgen.ir.class_checks import place
+from stepgen.ir.errors import StepError
 
 __all__ = ["Kept", "Library", "inline", "module_key"]
 

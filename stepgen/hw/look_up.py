@@ -4,12 +4,12 @@ from amaranth.hdl import Cat, Const, Module, Mux, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-from ..ir.wire import VALUE
-from .design.registers import NUMBER_BITS, OUT_OF_RANGE
-from .detail import detail_word
-from .primitives import Multiplier, delayed
-from .stream import signature
-from .units.axi.params import LENGTH_BITS, word_address_bits
+from stepgen.hw.design.registers import NUMBER_BITS, OUT_OF_RANGE
+from stepgen.hw.detail import detail_word
+from stepgen.hw.primitives import Multiplier, delayed
+from stepgen.hw.stream import signature
+from stepgen.hw.units.axi.params import LENGTH_BITS, word_address_bits
+from stepgen.ir.wire import VALUE
 
 __all__ = ["LookUp", "Seek", "out_of_range", "place_of"]
 

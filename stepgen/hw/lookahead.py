@@ -4,8 +4,8 @@ from amaranth.hdl import Module, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-from .design.table import Channel
-from .stream import payload_shape, signature
+from stepgen.hw.design.table import Channel
+from stepgen.hw.stream import payload_shape, signature
 
 __all__ = ["Lookahead"]
 

@@ -4,9 +4,9 @@ from amaranth.hdl import Module, Mux, Signal, signed
 from amaranth.lib import data, memory, wiring
 from amaranth.lib.wiring import In, Out
 
-from .design import stages
-from .design.block_rams import SHALLOW
-from .primitives import BlockRam, Multiplier, counter, delayed, read_at_once
+from stepgen.hw.design import stages
+from stepgen.hw.design.block_rams import SHALLOW
+from stepgen.hw.primitives import BlockRam, Multiplier, counter, delayed, read_at_once
 
 __all__ = ["Accumulators", "Dot", "RowSums"]
 

@@ -1,6 +1,6 @@
 """Names in Verilog."""
 
-from .design.table import Design
+from stepgen.hw.design.table import Design
 
 __all__ = ["top_name", "verilog_name"]
 

@@ -4,8 +4,8 @@ from typing import NamedTuple
 
 from amaranth.hdl import Cat, Const, Mux, Signal, Value
 
-from .design.gear import stored_bits
-from .select import rotated
+from stepgen.hw.design.gear import stored_bits
+from stepgen.hw.select import rotated
 
 __all__ = ["Packing", "stored"]
 

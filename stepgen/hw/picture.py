@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import replace
 
-from ..draw.alike import collapsed
-from ..draw.layout import lay_out
-from ..draw.picture import Arrow, Box, Picture, shaded
-from ..draw.svg import svg
-from ..ir.graph import Graph
-from ..ir.picture import type_lines
-from ..ir.system import programs
-from .design.table import Design, Unit
-from .units.axi.params import Axi
-from .units.fork.params import Fork
-from .units.memory.params import Memory
+from stepgen.draw.alike import collapsed
+from stepgen.draw.layout import lay_out
+from stepgen.draw.picture import Arrow, Box, Picture, shaded
+from stepgen.draw.svg import svg
+from stepgen.hw.design.table import Design, Unit
+from stepgen.hw.units.axi.params import Axi
+from stepgen.hw.units.fork.params import Fork
+from stepgen.hw.units.memory.params import Memory
+from stepgen.ir.graph import Graph
+from stepgen.ir.picture import type_lines
+from stepgen.ir.system import programs
 
 
 def design_picture(design: Design, graph: Graph | None = None) -> Picture:

@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from amaranth.back import rtlil
 from amaranth.hdl import Elaboratable, Fragment, MemoryData, MemoryInstance
 
-from ..ir.garbage import no_searches
-from .yosys import run
+from stepgen.hw.yosys import run
+from stepgen.ir.garbage import no_searches
 
 __all__ = ["elaborated", "memories", "module", "reused", "submodule", "yosys"]
 

@@ -4,8 +4,8 @@ from amaranth.hdl import Array, Cat, Module, Mux, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-from ..ir.wire import BARE, DONE
-from .stream import payload_shape
+from stepgen.hw.stream import payload_shape
+from stepgen.ir.wire import BARE, DONE
 
 __all__ = ["RestopCore"]
 

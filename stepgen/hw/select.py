@@ -7,9 +7,9 @@ from amaranth.hdl import Cat, Module, Mux, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-from .design.stages import MUX_WAYS
-from .onehot import from_lowest, select
-from .primitives import delayed
+from stepgen.hw.design.stages import MUX_WAYS
+from stepgen.hw.onehot import from_lowest, select
+from stepgen.hw.primitives import delayed
 
 __all__ = ["RoundRobin", "bits_of", "rotated", "select_in_stages"]
 

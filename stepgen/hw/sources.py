@@ -7,8 +7,8 @@ import sys
 from importlib.metadata import version
 from pathlib import Path
 
-from .design.table import Design
-from .verilog_kernel.params import sources_of
+from stepgen.hw.design.table import Design
+from stepgen.hw.verilog_kernel.params import sources_of
 
 __all__ = ["circuits", "generator", "sources"]
 

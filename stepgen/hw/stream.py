@@ -3,8 +3,8 @@
 from amaranth.hdl import unsigned
 from amaranth.lib import data, stream
 
-from ..ir.wire import KIND_BITS
-from .design.table import Channel
+from stepgen.hw.design.table import Channel
+from stepgen.ir.wire import KIND_BITS
 
 __all__ = ["payload_shape", "signature"]
 

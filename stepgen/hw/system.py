@@ -4,18 +4,18 @@ from amaranth.hdl import Module
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-from .accelerator import CYCLE_BITS, Accelerator, face_name
-from .axi import Axi4, Axi4Lite
-from .control import Control
-from .design.counting import counted
-from .design.registers import address_bits
-from .design.table import Design
-from .library import inline
-from .names import verilog_name
-from .primitives import resets
-from .units.axi.params import Axi
-from .units.sink.params import Sink
-from .units.source.params import Source
+from stepgen.hw.accelerator import CYCLE_BITS, Accelerator, face_name
+from stepgen.hw.axi import Axi4, Axi4Lite
+from stepgen.hw.control import Control
+from stepgen.hw.design.counting import counted
+from stepgen.hw.design.registers import address_bits
+from stepgen.hw.design.table import Design
+from stepgen.hw.library import inline
+from stepgen.hw.names import verilog_name
+from stepgen.hw.primitives import resets
+from stepgen.hw.units.axi.params import Axi
+from stepgen.hw.units.sink.params import Sink
+from stepgen.hw.units.source.params import Source
 
 __all__ = ["System"]
 

@@ -7,15 +7,15 @@ from amaranth.hdl import Cat, Mux
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-from ..ir.class_checks import check_signature
-from ..ir.errors import StepError
-from ..ir.registry import the_one
-from ..ir.wire import VALUE
-from .arithmetic.circuits.lane import Lane
-from .design.registers import WORD
-from .design.table import Design, Unit
-from .library import inline
-from .stream import signature
+from stepgen.hw.arithmetic.circuits.lane import Lane
+from stepgen.hw.design.registers import WORD
+from stepgen.hw.design.table import Design, Unit
+from stepgen.hw.library import inline
+from stepgen.hw.stream import signature
+from stepgen.ir.class_checks import check_signature
+from stepgen.ir.errors import StepError
+from stepgen.ir.registry import the_one
+from stepgen.ir.wire import VALUE
 
 __all__ = ["UnitCore", "core_of"]
 

@@ -3,14 +3,14 @@
 import re
 from collections.abc import Callable
 
-from ..ir.garbage import no_searches
-from . import private
-from .design.table import Design
-from .explicit import explicit
-from .library import Kept, Library
-from .names import top_name
-from .primitives import GENERIC, Device
-from .system import System
+from stepgen.hw import private
+from stepgen.hw.design.table import Design
+from stepgen.hw.explicit import explicit
+from stepgen.hw.library import Kept, Library
+from stepgen.hw.names import top_name
+from stepgen.hw.primitives import GENERIC, Device
+from stepgen.hw.system import System
+from stepgen.ir.garbage import no_searches
 
 __all__ = ["pins_written", "to_verilog", "written"]
 

@@ -7,13 +7,13 @@ from difflib import get_close_matches
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
-from .dtypes import Buffer, Tile
-from .errors import StepError
-from .wire import LANES, check_lanes, wire_levels
+from stepgen.ir.dtypes import Buffer, Tile
+from stepgen.ir.errors import StepError
+from stepgen.ir.wire import LANES, check_lanes, wire_levels
 
 if TYPE_CHECKING:
-    from .graph import Graph
-    from .stream import Node, Stream
+    from stepgen.ir.graph import Graph
+    from stepgen.ir.stream import Node, Stream
 
 
 Lanes = int | Mapping[str, int]

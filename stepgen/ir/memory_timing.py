@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields
 
-from .arguments import take_fields
-from .errors import StepError
+from stepgen.ir.arguments import take_fields
+from stepgen.ir.errors import StepError
 
 
 @dataclass(frozen=True)

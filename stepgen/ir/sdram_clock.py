@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from .errors import StepError
+from stepgen.ir.errors import StepError
 
 MOST_LATE = 2
 """Cycles that data may come late."""

@@ -6,8 +6,8 @@ import math
 from dataclasses import dataclass, fields
 from typing import Any
 
-from .arguments import take_fields
-from .errors import StepError
+from stepgen.ir.arguments import take_fields
+from stepgen.ir.errors import StepError
 
 BANKS = 4
 ALL_BANKS = 10

@@ -11,10 +11,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from ..drivers.stalls import key_and_threshold, mix, stalled
-from .arguments import take_fields
-from .errors import StepError
-from .helper import helper
+from stepgen.drivers.stalls import key_and_threshold, mix, stalled
+from stepgen.ir.arguments import take_fields
+from stepgen.ir.errors import StepError
+from stepgen.ir.helper import helper
 
 __all__ = ["MEMORY_CHANNELS", "Stalls", "stalled"]
 

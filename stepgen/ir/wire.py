@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .dtypes import FLAG, DataType, Tile, address
-from .errors import StepError
+from stepgen.ir.dtypes import FLAG, DataType, Tile, address
+from stepgen.ir.errors import StepError
 
 VALUE, BARE, DONE = 0, 1, 2
 KIND_BITS = 2

@@ -1,6 +1,6 @@
 """Writes everything in the documentation that is made from the code."""
 
-from .blocks import generated
+from stepgen.pages.blocks import generated
 
 if __name__ == "__main__":
     for path, text in generated().items():

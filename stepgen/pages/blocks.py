@@ -6,8 +6,8 @@ import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from ..emit.registers import markdown_table
-from . import demo, depths, drawings, machines, reference, status, units
+from stepgen.emit.registers import markdown_table
+from stepgen.pages import demo, depths, drawings, machines, reference, status, units
 
 ROOT = Path(__file__).parents[2]
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from ..ir.dims import dynamic, ragged, static
-from ..ir.dtypes import STORED, Buffer, DataType, Selector, Tile, TupleType, address
-from ..ir.feedback import Feedback
-from ..ir.graph import Graph
-from ..ir.stream import Stream
-from . import docstrings
-from .functions import signature
-from .probe import travels
+from stepgen.ir.dims import dynamic, ragged, static
+from stepgen.ir.dtypes import STORED, Buffer, DataType, Selector, Tile, TupleType, address
+from stepgen.ir.feedback import Feedback
+from stepgen.ir.graph import Graph
+from stepgen.ir.stream import Stream
+from stepgen.pages import docstrings
+from stepgen.pages.functions import signature
+from stepgen.pages.probe import travels
 
 _TYPES: tuple[type[DataType], ...] = (Tile, Selector, Buffer, TupleType)
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from ..cosim.experiment import Experiment
-from ..hw.units.matmul.params import Matmul
-from ..program import program
-from ..report import summary
-from ..report.console import percent
-from .docstrings import table
+from stepgen.cosim.experiment import Experiment
+from stepgen.hw.units.matmul.params import Matmul
+from stepgen.pages.docstrings import table
+from stepgen.program import program
+from stepgen.report import summary
+from stepgen.report.console import percent
 
 TILINGS = ("static", "dynamic")
 

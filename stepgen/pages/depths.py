@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from ..compile.lower import lower
-from ..program import program
-from .docstrings import table
+from stepgen.compile.lower import lower
+from stepgen.pages.docstrings import table
+from stepgen.program import program
 
 CACHES = ((2, 31), (8, 31), (8, 255), (64, 255))
 """Requests, and rows in the cache of each."""

@@ -6,14 +6,13 @@ import math
 from dataclasses import dataclass
 
 import stepgen as sg
-
-from ..compile.lower import lower
-from ..draw.layout import Curve, Frame, Placed, lay_out
-from ..draw.picture import Arrow, Box, Group, Picture
-from ..draw.svg import svg
-from ..ir.converter import Converter, converter
-from ..ir.wire import DONE
-from ..semantics.tokens import encode
+from stepgen.compile.lower import lower
+from stepgen.draw.layout import Curve, Frame, Placed, lay_out
+from stepgen.draw.picture import Arrow, Box, Group, Picture
+from stepgen.draw.svg import svg
+from stepgen.ir.converter import Converter, converter
+from stepgen.ir.wire import DONE
+from stepgen.semantics.tokens import encode
 
 CONTENT = [[[1, 2], [3]], [[4], [5, 6, 7]]]
 """What the drawn stream carries: two groups of two and two groups of rows."""

@@ -9,18 +9,18 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ..hw.design.params import UnitParams
-from ..ir.arguments import shown
-from ..ir.dims import Dim
-from ..ir.docstrings import about
-from ..ir.dtypes import DataType, ElementType, Selector, Tile
-from ..ir.function import Cut, Folded, Function, function_types
-from ..ir.setting import Setting
-from ..ir.wire import LANES
-from ..semantics import tables
-from ..semantics.numbers import DTYPES
-from . import docstrings, probe, stubs
-from .probe import FunctionUse, Operand
+from stepgen.hw.design.params import UnitParams
+from stepgen.ir.arguments import shown
+from stepgen.ir.dims import Dim
+from stepgen.ir.docstrings import about
+from stepgen.ir.dtypes import DataType, ElementType, Selector, Tile
+from stepgen.ir.function import Cut, Folded, Function, function_types
+from stepgen.ir.setting import Setting
+from stepgen.ir.wire import LANES
+from stepgen.pages import docstrings, probe, stubs
+from stepgen.pages.probe import FunctionUse, Operand
+from stepgen.semantics import tables
+from stepgen.semantics.numbers import DTYPES
 
 
 @dataclass(frozen=True)

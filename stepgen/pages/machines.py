@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ..report.console import percent
-from ..report.machines import MOVED, PORTS, TILES
-from ..timing.tiles.bandwidth import PATTERNS, Bandwidth, bandwidth
-from ..timing.tiles.dram import Dram
-from ..timing.tiles.machines import MACHINES, SDA_PUBLISHED, Machine
-from .docstrings import table
+from stepgen.pages.docstrings import table
+from stepgen.report.console import percent
+from stepgen.report.machines import MOVED, PORTS, TILES
+from stepgen.timing.tiles.bandwidth import PATTERNS, Bandwidth, bandwidth
+from stepgen.timing.tiles.dram import Dram
+from stepgen.timing.tiles.machines import MACHINES, SDA_PUBLISHED, Machine
 
 STORES = 4
 """Streams of which some are stores."""

@@ -15,7 +15,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from ..tools import waiting
+from stepgen.tools import waiting
 
 TUTORIALS = Path(__file__).parents[2] / "docs" / "tutorials"
 

@@ -12,15 +12,14 @@ from typing import Any
 import numpy as np
 
 import stepgen
-
-from ..compile.circuit import circuits
-from ..ir import registry
-from ..ir.graph import Graph
-from ..ir.methods import Methods
-from ..ir.operator import as_method, functions, operators
-from ..ir.stream import Node
-from . import docstrings, probe
-from .functions import described, signature
+from stepgen.compile.circuit import circuits
+from stepgen.ir import registry
+from stepgen.ir.graph import Graph
+from stepgen.ir.methods import Methods
+from stepgen.ir.operator import as_method, functions, operators
+from stepgen.ir.stream import Node
+from stepgen.pages import docstrings, probe
+from stepgen.pages.functions import described, signature
 
 
 def overview() -> Iterator[str]:

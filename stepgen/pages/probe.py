@@ -13,15 +13,13 @@ from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any, Literal
 
-from stepgen.ir.expr import Expr
-
-from ..compile.lower import Lowering
-from ..compile.memory_map import place_tensors
-from ..hw.arithmetic.operations import LOOKUP_ROWS
-from ..hw.design.params import UnitParams
-from ..hw.design.table import Bus
-from ..ir.docstrings import appliers
-from ..ir.dtypes import (
+from stepgen.compile.lower import Lowering
+from stepgen.compile.memory_map import place_tensors
+from stepgen.hw.arithmetic.operations import LOOKUP_ROWS
+from stepgen.hw.design.params import UnitParams
+from stepgen.hw.design.table import Bus
+from stepgen.ir.docstrings import appliers
+from stepgen.ir.dtypes import (
     ELEMENTS,
     NUMBERS,
     DataType,
@@ -33,12 +31,13 @@ from ..ir.dtypes import (
     int8,
     wide,
 )
-from ..ir.errors import StepError
-from ..ir.function import Function, maker
-from ..ir.graph import Graph
-from ..ir.operator import functions, operators
-from ..ir.stream import Node, Stream
-from ..ir.wire import LANES
+from stepgen.ir.errors import StepError
+from stepgen.ir.expr import Expr
+from stepgen.ir.function import Function, maker
+from stepgen.ir.graph import Graph
+from stepgen.ir.operator import functions, operators
+from stepgen.ir.stream import Node, Stream
+from stepgen.ir.wire import LANES
 
 EXTENTS: dict[str, int | str] = {name: name for name in "RCNDK"}
 """Dims by name: of tiles R, C and N, of streams D, and K within a chunk."""

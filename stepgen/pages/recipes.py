@@ -7,8 +7,8 @@ import textwrap
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from ..program import program
-from . import docstrings
+from stepgen.pages import docstrings
+from stepgen.program import program
 
 FILE = "recipes"
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ..ir.operator import functions as all_operators
-from ..ir.wire import LANES
-from . import data, docstrings, functions, operators, recipes
+from stepgen.ir.operator import functions as all_operators
+from stepgen.ir.wire import LANES
+from stepgen.pages import data, docstrings, functions, operators, recipes
 
 _INTRODUCTION = f"""# Reference
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from ..compile.circuit import circuits
-from ..ir.operator import functions, operators
+from stepgen.compile.circuit import circuits
+from stepgen.ir.operator import functions, operators
 
 
 def table() -> str:

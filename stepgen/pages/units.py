@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from ..hw.design.params import UnitParams, params_class
-from ..hw.units import load_all
-from ..report.resources import COLUMNS, measured
-from .docstrings import first, of, table
+from stepgen.hw.design.params import UnitParams, params_class
+from stepgen.hw.units import load_all
+from stepgen.pages.docstrings import first, of, table
+from stepgen.report.resources import COLUMNS, measured
 
 _WITH_A_BUS = ("axi", "load", "loader", "memory", "random_store", "store")
 _PORTS = ("sink", "source")

@@ -10,7 +10,7 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
-from ..ir.errors import StepError
+from stepgen.ir.errors import StepError
 
 SUFFIX = ".toml"
 FILE = f"stepgen{SUFFIX}"

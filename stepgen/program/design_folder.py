@@ -9,16 +9,16 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from ..hw.design.table import Design, record_hash
-from ..ir import text
-from ..ir.arguments import shown
-from ..ir.errors import StepError
-from ..ir.graph import Graph
-from ..ir.records import parsed, record
-from ..ir.versions import unstamped
-from ..tools.atomic import check_place
-from ..tools.cache import MADE
-from . import inputs
+from stepgen.hw.design.table import Design, record_hash
+from stepgen.ir import text
+from stepgen.ir.arguments import shown
+from stepgen.ir.errors import StepError
+from stepgen.ir.graph import Graph
+from stepgen.ir.records import parsed, record
+from stepgen.ir.versions import unstamped
+from stepgen.program import inputs
+from stepgen.tools.atomic import check_place
+from stepgen.tools.cache import MADE
 
 MANIFEST, GRAPH, INPUTS = "design.json", "graph.json", "inputs.npz"
 COMPONENT = "component.xml"

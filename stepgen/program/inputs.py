@@ -12,20 +12,20 @@ import ml_dtypes
 import numpy as np
 import numpy.typing as npt
 
-from ..ir.dtypes import STORED, DataType, Selector, Tile, address
-from ..ir.errors import StepError
-from ..ir.expr import Expr
-from ..ir.graph import Graph
-from ..ir.stream import Node, Stream
-from ..ir.system import programs
-from ..semantics import streamfile
-from ..semantics.arrays import ALONE, read
-from ..semantics.host import check_memory
-from ..semantics.inputs import to_tokens
-from ..semantics.memory import as_matrix
-from ..semantics.numbers import DTYPES
-from ..semantics.tokens import Token
-from ..tools.atomic import atomic_file
+from stepgen.ir.dtypes import STORED, DataType, Selector, Tile, address
+from stepgen.ir.errors import StepError
+from stepgen.ir.expr import Expr
+from stepgen.ir.graph import Graph
+from stepgen.ir.stream import Node, Stream
+from stepgen.ir.system import programs
+from stepgen.semantics import streamfile
+from stepgen.semantics.arrays import ALONE, read
+from stepgen.semantics.host import check_memory
+from stepgen.semantics.inputs import to_tokens
+from stepgen.semantics.memory import as_matrix
+from stepgen.semantics.numbers import DTYPES
+from stepgen.semantics.tokens import Token
+from stepgen.tools.atomic import atomic_file
 
 Array = npt.NDArray[Any]
 

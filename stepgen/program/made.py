@@ -7,15 +7,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..hw.design.table import Design
-from ..ir.graph import Graph
-from . import inputs as program_inputs
-from . import models
-from .routing import Routing
-from .traces import Lengths
+from stepgen.hw.design.table import Design
+from stepgen.ir.graph import Graph
+from stepgen.program import inputs as program_inputs
+from stepgen.program import models
+from stepgen.program.routing import Routing
+from stepgen.program.traces import Lengths
 
 if TYPE_CHECKING:
-    from ..frontend.model import Model
+    from stepgen.frontend.model import Model
 
 
 @dataclass(frozen=True)

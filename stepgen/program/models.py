@@ -10,21 +10,21 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from ..ir.errors import StepError
-from ..ir.graph import Graph
-from ..ir.where import placed
-from ..semantics.arrays import read
-from . import inputs as program_inputs
-from .routing import Routing, checked
-from .settings import bind
-from .settings import parameters as bound
-from .traces import Lengths
+from stepgen.ir.errors import StepError
+from stepgen.ir.graph import Graph
+from stepgen.ir.where import placed
+from stepgen.program import inputs as program_inputs
+from stepgen.program.routing import Routing, checked
+from stepgen.program.settings import bind
+from stepgen.program.settings import parameters as bound
+from stepgen.program.traces import Lengths
+from stepgen.semantics.arrays import read
 
 if TYPE_CHECKING:
-    from ..frontend import Batch, CompileLog, Decoder, Fused
-    from ..frontend.model import Model
-    from ..hw.design.table import Design
-    from ..ir.lanes import Lanes
+    from stepgen.frontend import Batch, CompileLog, Decoder, Fused
+    from stepgen.frontend.model import Model
+    from stepgen.hw.design.table import Design
+    from stepgen.ir.lanes import Lanes
 
 SUFFIX = ".stepgen"
 """Of files with a model."""
@@ -55,7 +55,7 @@ def load(spec: str) -> Model:
     StepError
         If it has none.
     """
-    from ..frontend import files, from_config
+    from stepgen.frontend import files, from_config
 
     return from_config(spec) if spec.endswith(CONFIG) else files.load(spec)
 
@@ -163,8 +163,8 @@ def lowered(
     StepError
         If it can't be lowered, or inputs do not fit.
     """
-    from ..frontend import caches, drawing, lowering
-    from ..frontend.kind import TOKENS
+    from stepgen.frontend import caches, drawing, lowering
+    from stepgen.frontend.kind import TOKENS
 
     model, asked = _part(model, parameters(**bind(parameters, settings, {}, spec)))
     if lengths is not None:
@@ -232,7 +232,7 @@ def _fusion(
     data: bool = False,
 ) -> Fused | None:
     """The groups of a program, if a budget is given."""
-    from ..frontend.fusing import fused
+    from stepgen.frontend.fusing import fused
 
     if budget is None:
         if number is not None:
@@ -264,7 +264,7 @@ def _of_group(
 
 def _part(model: Model, asked: dict[str, Any]) -> tuple[Model, dict[str, Any]]:
     """The block that is asked for, and the other parameters."""
-    from ..frontend.passes.blocks import block
+    from stepgen.frontend.passes.blocks import block
 
     left = {name: value for name, value in asked.items() if name not in ("block", "layer")}
     if asked["block"] is not None:
@@ -276,7 +276,7 @@ def _part(model: Model, asked: dict[str, Any]) -> tuple[Model, dict[str, Any]]:
 
 def _take_lengths(model: Model, spec: str, asked: dict[str, Any], lengths: Lengths) -> None:
     """Parameters of a batch of requests with so many tokens in their caches."""
-    from ..frontend import caches
+    from stepgen.frontend import caches
 
     if not caches.places(model):
         raise StepError(f"{spec} has no attention, whose caches --lengths fills")
@@ -299,8 +299,8 @@ def _experts(
     model: Model, spec: str, routing: Routing, seed: int
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """The input streams of the experts of tokens, and of drawn scores."""
-    from ..frontend.kinds.experts import Experts
-    from ..frontend.sent import ROUTE, SCORES
+    from stepgen.frontend.kinds.experts import Experts
+    from stepgen.frontend.sent import ROUTE, SCORES
 
     found = [placed for placed in model.placed if isinstance(placed.op.kind, Experts)]
     if len(found) != 1 or found[0].depth:
@@ -354,7 +354,7 @@ def compiled(
     StepError
         If it can't be lowered, or has no circuit.
     """
-    from ..frontend import compiled, lowering
+    from stepgen.frontend import compiled, lowering
 
     model, asked = _part(model, parameters(**bind(parameters, settings, {}, spec)))
     filled = asked.pop("filled")
@@ -382,7 +382,7 @@ def fusion(model: Model, spec: str, settings: Mapping[str, str]) -> Fused | None
 
 def activations(model: Model, **settings: Any) -> tuple[int, int]:
     """Bytes of a layer's values; see `stepgen.frontend.fusing.activations`."""
-    from ..frontend import fusing
+    from stepgen.frontend import fusing
 
     return fusing.activations(model, **settings)
 
@@ -406,7 +406,7 @@ def decoder(model: Model, spec: str, settings: Mapping[str, str], lanes: Lanes) 
     StepError
         If it can't be lowered, or does not decode.
     """
-    from ..frontend import Decoder, lowering
+    from stepgen.frontend import Decoder, lowering
 
     model, asked = _part(model, parameters(**bind(parameters, settings, {}, spec)))
     phase = lowering.phase_of(model, asked.pop("phase"))
@@ -452,7 +452,7 @@ def batch(
     StepError
         If it can't be lowered, or does not decode.
     """
-    from ..frontend import Batch, lowering
+    from stepgen.frontend import Batch, lowering
 
     asked = parameters(**bind(parameters, settings, {}, spec))
     phase = lowering.phase_of(model, asked["phase"])

@@ -14,21 +14,21 @@ from pathlib import Path
 from types import FrameType, ModuleType
 from typing import TYPE_CHECKING, Any
 
-from ..ir import text
-from ..ir.arguments import shown
-from ..ir.errors import StepError
-from ..ir.graph import Graph
-from ..ir.where import user_line
-from ..tools.shipped import shipped
-from . import design_folder, models
-from .made import Program as Program
-from .made import of_graph, of_model
-from .routing import Routing
-from .settings import bind, parameters
-from .traces import Lengths
+from stepgen.ir import text
+from stepgen.ir.arguments import shown
+from stepgen.ir.errors import StepError
+from stepgen.ir.graph import Graph
+from stepgen.ir.where import user_line
+from stepgen.program import design_folder, models
+from stepgen.program.made import Program as Program
+from stepgen.program.made import of_graph, of_model
+from stepgen.program.routing import Routing
+from stepgen.program.settings import bind, parameters
+from stepgen.program.traces import Lengths
+from stepgen.tools.shipped import shipped
 
 if TYPE_CHECKING:
-    from ..frontend.model import Model
+    from stepgen.frontend.model import Model
 
 PREFIX = "stepgen_program_"
 """Of the names of modules that are users' files."""

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..ir.errors import StepError
-from ..semantics.arrays import read as read_arrays
-from . import spreadsheet
+from stepgen.ir.errors import StepError
+from stepgen.program import spreadsheet
+from stepgen.semantics.arrays import read as read_arrays
 
 Routing = npt.NDArray[np.int64]
 """Experts chosen per token, shape [tokens, top]."""

@@ -8,11 +8,11 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
-from ..compile import transforms
-from ..compile.transforms import Transformed
-from ..ir.errors import StepError
-from .program import Program
-from .settings import bind, pairs
+from stepgen.compile import transforms
+from stepgen.compile.transforms import Transformed
+from stepgen.ir.errors import StepError
+from stepgen.program.program import Program
+from stepgen.program.settings import bind, pairs
 
 OPTION = "--transform"
 

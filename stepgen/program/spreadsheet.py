@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from ..ir.arguments import shown
+from stepgen.ir.arguments import shown
 
 DELIMITERS = ("\t", ";", ",")
 """Between the columns; spreadsheets take the semicolon where the comma is in numbers."""

@@ -8,24 +8,24 @@ from typing import Any
 
 import numpy as np
 
-from ..ir.arguments import checked
-from ..ir.dtypes import FLAG, Selector, Tile, address
-from ..ir.errors import StepError
-from ..ir.graph import Graph
-from ..ir.lanes import Lanes
-from ..ir.stream import Stream
-from ..ir.system import SystemGraph
-from ..ir.wire import LANES, VALUE, Beats
-from ..semantics import executor
-from ..semantics.executor import Result
-from ..semantics.inputs import given_tokens
-from ..semantics.memory import as_matrix
-from ..semantics.tokens import Token
-from ..timing.drive import MAX_CYCLES
-from ..timing.tiles import engine, known, shares
-from ..timing.tiles.depths import Depth
-from ..timing.tiles.machines import Machine
-from ..timing.tiles.report import Run
+from stepgen.ir.arguments import checked
+from stepgen.ir.dtypes import FLAG, Selector, Tile, address
+from stepgen.ir.errors import StepError
+from stepgen.ir.graph import Graph
+from stepgen.ir.lanes import Lanes
+from stepgen.ir.stream import Stream
+from stepgen.ir.system import SystemGraph
+from stepgen.ir.wire import LANES, VALUE, Beats
+from stepgen.semantics import executor
+from stepgen.semantics.executor import Result
+from stepgen.semantics.inputs import given_tokens
+from stepgen.semantics.memory import as_matrix
+from stepgen.semantics.tokens import Token
+from stepgen.timing.drive import MAX_CYCLES
+from stepgen.timing.tiles import engine, known, shares
+from stepgen.timing.tiles.depths import Depth
+from stepgen.timing.tiles.machines import Machine
+from stepgen.timing.tiles.report import Run
 
 TRIES = 16
 """Iterations of reference and timing before values and orders of arrival must agree."""

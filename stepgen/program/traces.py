@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..ir.arguments import shown
-from ..ir.errors import StepError
-from . import routing
-from .routing import Routing
+from stepgen.ir.arguments import shown
+from stepgen.ir.errors import StepError
+from stepgen.program import routing
+from stepgen.program.routing import Routing
 
 Lengths = npt.NDArray[np.int64]
 """Length of each request of a batch, shape [batch]."""

@@ -6,15 +6,15 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
-from ..ir.dtypes import Tile
-from ..ir.expr import Expr
-from ..ir.metrics import selector_counts
-from ..ir.stream import Stream
-from ..ir.wire import BARE, VALUE
-from ..semantics import executor
-from ..semantics.inputs import given_tokens
-from ..semantics.tokens import Token, values
-from .program import Program
+from stepgen.ir.dtypes import Tile
+from stepgen.ir.expr import Expr
+from stepgen.ir.metrics import selector_counts
+from stepgen.ir.stream import Stream
+from stepgen.ir.wire import BARE, VALUE
+from stepgen.program.program import Program
+from stepgen.semantics import executor
+from stepgen.semantics.inputs import given_tokens
+from stepgen.semantics.tokens import Token, values
 
 Dims = dict[str, int]
 

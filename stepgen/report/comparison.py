@@ -7,10 +7,10 @@ from typing import Any
 
 from rich.console import RenderableType
 
-from ..compile.cost import on_chip_bits, unit_bits
-from .console import table
-from .ran import Ran
-from .summary import outline
+from stepgen.compile.cost import on_chip_bits, unit_bits
+from stepgen.report.console import table
+from stepgen.report.ran import Ran
+from stepgen.report.summary import outline
 
 MOST_ROWS = 20
 """Rows of a table on a terminal."""

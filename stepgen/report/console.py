@@ -15,14 +15,14 @@ from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
 
-from ..compile.budget import KIB
-from ..compile.cost import on_chip_bits, unit_bits
-from ..hw.design.params import UnitParams
-from ..hw.design.table import Channel, Design
-from ..ir.expr import Expr
-from ..ir.records import written
-from ..timing.states import STATES
-from ..tools.external import Tool
+from stepgen.compile.budget import KIB
+from stepgen.compile.cost import on_chip_bits, unit_bits
+from stepgen.hw.design.params import UnitParams
+from stepgen.hw.design.table import Channel, Design
+from stepgen.ir.expr import Expr
+from stepgen.ir.records import written
+from stepgen.timing.states import STATES
+from stepgen.tools.external import Tool
 
 LONGEST_SUM = 4
 """Terms of a symbolic sum that a table shows."""

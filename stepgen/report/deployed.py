@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ..hw.design.registers import CHANNEL_BASE, COUNTERS, counter_address
-from ..hw.design.table import Design
-from ..hw.picture import design_svg
-from ..tools.templates import fill
+from stepgen.hw.design.registers import CHANNEL_BASE, COUNTERS, counter_address
+from stepgen.hw.design.table import Design
+from stepgen.hw.picture import design_svg
+from stepgen.tools.templates import fill
 
 _ELSEWHERE = ("good", "faults", "board", "options")
 """Parts of the data that stand at a place of their own."""

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from ..timing.activity import Activity, Cycles
-from ..timing.model import Prediction
-from .timeline import main_activities, shares
+from stepgen.report.timeline import main_activities, shares
+from stepgen.timing.activity import Activity, Cycles
+from stepgen.timing.model import Prediction
 
 MOST_NUMBERS = 1_000_000
 """Numbers that a page holds about all of a run: a few megabytes."""

@@ -8,10 +8,10 @@ from typing import Any
 
 from rich.console import RenderableType
 
-from ..timing.tiles.bandwidth import PATTERNS, Bandwidth, bandwidth
-from ..timing.tiles.dram import Dram
-from ..timing.tiles.machines import MACHINES, Machine
-from .console import percent, table
+from stepgen.report.console import percent, table
+from stepgen.timing.tiles.bandwidth import PATTERNS, Bandwidth, bandwidth
+from stepgen.timing.tiles.dram import Dram
+from stepgen.timing.tiles.machines import MACHINES, Machine
 
 PORTS = (1, 4, 16)
 """Operators that load concurrently."""

@@ -8,15 +8,15 @@ from typing import Any
 
 from rich.console import RenderableType
 
-from ..frontend.bounds import Costs, costs_of
-from ..frontend.compiled import CompileLog
-from ..frontend.fusing import Fused
-from ..frontend.imported import Imported
-from ..frontend.model import Model, Placed, inside, short
-from ..frontend.show import Line, costs, head
-from ..ir.tensor import WORD
-from ..ir.wire import LANES
-from .console import table
+from stepgen.frontend.bounds import Costs, costs_of
+from stepgen.frontend.compiled import CompileLog
+from stepgen.frontend.fusing import Fused
+from stepgen.frontend.imported import Imported
+from stepgen.frontend.model import Model, Placed, inside, short
+from stepgen.frontend.show import Line, costs, head
+from stepgen.ir.tensor import WORD
+from stepgen.ir.wire import LANES
+from stepgen.report.console import table
 
 _WHAT = ("parameters", "bytes", "read_bytes_per_token", "flops_per_token")
 

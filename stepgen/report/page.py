@@ -9,23 +9,23 @@ import sys
 from collections.abc import Collection, Mapping
 from typing import Any
 
-from ..compile.cost import unit_bits
-from ..draw.alike import collapsed
-from ..draw.layout import lay_out
-from ..draw.picture import Picture
-from ..draw.svg import STYLE, svg
-from ..hw.design.table import Design
-from ..hw.picture import design_picture
-from ..hw.units.memory.params import Memory
-from ..ir.graph import Graph
-from ..ir.system import programs
-from ..program.program import PREFIX
-from ..synth.estimate import Estimate
-from ..tools.templates import fill
-from .comparison import MOST_ROWS, WHATS, change, most_changed
-from .history import history
-from .ran import Ran
-from .reasons import reasons
+from stepgen.compile.cost import unit_bits
+from stepgen.draw.alike import collapsed
+from stepgen.draw.layout import lay_out
+from stepgen.draw.picture import Picture
+from stepgen.draw.svg import STYLE, svg
+from stepgen.hw.design.table import Design
+from stepgen.hw.picture import design_picture
+from stepgen.hw.units.memory.params import Memory
+from stepgen.ir.graph import Graph
+from stepgen.ir.system import programs
+from stepgen.program.program import PREFIX
+from stepgen.report.comparison import MOST_ROWS, WHATS, change, most_changed
+from stepgen.report.history import history
+from stepgen.report.ran import Ran
+from stepgen.report.reasons import reasons
+from stepgen.synth.estimate import Estimate
+from stepgen.tools.templates import fill
 
 
 def page(

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from ..hw.design.table import Design
-from ..hw.picture import design_svg
-from ..ir.graph import Graph
-from ..synth.estimate import Estimate
-from ..synth.toolchain import RESOURCES
-from ..tools.templates import fill
+from stepgen.hw.design.table import Design
+from stepgen.hw.picture import design_svg
+from stepgen.ir.graph import Graph
+from stepgen.synth.estimate import Estimate
+from stepgen.synth.toolchain import RESOURCES
+from stepgen.tools.templates import fill
 
 COLUMNS = ("LUT", "FF", "multipliers", "block RAM")
 """What `RESOURCES` are called."""

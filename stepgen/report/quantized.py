@@ -8,11 +8,11 @@ from typing import Any
 
 from rich.console import RenderableType
 
-from ..frontend.kind import shape_text
-from ..frontend.quantizing.quantize import Quantized
-from ..frontend.quantizing.scaling import Rounded
-from ..frontend.show import head
-from .console import table
+from stepgen.frontend.kind import shape_text
+from stepgen.frontend.quantizing.quantize import Quantized
+from stepgen.frontend.quantizing.scaling import Rounded
+from stepgen.frontend.show import head
+from stepgen.report.console import table
 
 
 def tables(found: Quantized) -> Iterator[RenderableType]:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ..cosim.experiment import Experiment
-from ..program.program import Program
-from ..synth.estimate import Estimate
-from ..timing.deadlock import Deadlock
-from ..timing.model import Prediction
+from stepgen.cosim.experiment import Experiment
+from stepgen.program.program import Program
+from stepgen.synth.estimate import Estimate
+from stepgen.timing.deadlock import Deadlock
+from stepgen.timing.model import Prediction
 
 
 @dataclass(frozen=True)

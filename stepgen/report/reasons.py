@@ -9,15 +9,15 @@ from typing import Any
 
 import numpy as np
 
-from ..cosim.experiment import Experiment
-from ..hw.units.axi.params import Axi
-from ..hw.units.matmul.params import Matmul
-from ..hw.units.memory.params import Memory
-from ..timing.critical import Span, critical_path
-from ..timing.model import Prediction
-from ..timing.states import BUSY, STATES
-from .summary import outline
-from .timeline import shares
+from stepgen.cosim.experiment import Experiment
+from stepgen.hw.units.axi.params import Axi
+from stepgen.hw.units.matmul.params import Matmul
+from stepgen.hw.units.memory.params import Memory
+from stepgen.report.summary import outline
+from stepgen.report.timeline import shares
+from stepgen.timing.critical import Span, critical_path
+from stepgen.timing.model import Prediction
+from stepgen.timing.states import BUSY, STATES
 
 MOST_PHASES = 10
 """Phases that a run is divided into at most."""

@@ -7,10 +7,10 @@ from typing import Any
 
 from rich.console import RenderableType
 
-from ..hw.design.table import Design
-from ..synth.estimate import Estimate, measurements, total
-from ..synth.toolchain import MEASURED
-from .console import table
+from stepgen.hw.design.table import Design
+from stepgen.report.console import table
+from stepgen.synth.estimate import Estimate, measurements, total
+from stepgen.synth.toolchain import MEASURED
 
 COLUMNS = ("LUT", "FF", "multipliers", "block RAM", "LUT RAM")
 

@@ -8,9 +8,9 @@ from typing import Any
 
 from rich.console import RenderableType
 
-from ..cosim.scheduled import Scheduled
-from ..timing.deadlock import Deadlock
-from .console import table
+from stepgen.cosim.scheduled import Scheduled
+from stepgen.report.console import table
+from stepgen.timing.deadlock import Deadlock
 
 
 def tables(found: Scheduled) -> Iterator[RenderableType]:

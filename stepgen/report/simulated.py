@@ -7,14 +7,14 @@ from typing import Any
 
 from rich.console import RenderableType
 
-from ..ir.metrics import metrics
-from ..ir.policy import PAPER, PUBLISHED
-from ..program import values
-from ..program.program import Program
-from ..timing.states import STATES
-from ..timing.tiles.report import Operator, Run
-from .console import MOST_UNITS, percent, table
-from .timeline import MAIN_ACTORS
+from stepgen.ir.metrics import metrics
+from stepgen.ir.policy import PAPER, PUBLISHED
+from stepgen.program import values
+from stepgen.program.program import Program
+from stepgen.report.console import MOST_UNITS, percent, table
+from stepgen.report.timeline import MAIN_ACTORS
+from stepgen.timing.states import STATES
+from stepgen.timing.tiles.report import Operator, Run
 
 _NUMBERS = {
     "elements": "elements",

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ..compile.cost import hardware, on_chip_bits
-from ..cosim.experiment import Experiment
-from ..hw.units.matmul.params import Matmul
-from ..ir.system import SystemGraph
-from ..program import values
-from ..program.program import Program
-from ..timing.activity import Activity
-from ..timing.model import Prediction
-from .timeline import main_activities
+from stepgen.compile.cost import hardware, on_chip_bits
+from stepgen.cosim.experiment import Experiment
+from stepgen.hw.units.matmul.params import Matmul
+from stepgen.ir.system import SystemGraph
+from stepgen.program import values
+from stepgen.program.program import Program
+from stepgen.report.timeline import main_activities
+from stepgen.timing.activity import Activity
+from stepgen.timing.model import Prediction
 
 
 def units(prediction: Prediction, *, every: bool = False) -> list[dict[str, Any]]:
@@ -93,8 +93,8 @@ def occupancy(prediction: Prediction) -> float | None:
 
 def memory_bits(experiment: Experiment) -> tuple[int, int]:
     """On-chip bits: by the design table, and allocated by the circuit."""
-    from ..hw.accelerator import Accelerator
-    from ..hw.inventory import allocated_bits
+    from stepgen.hw.accelerator import Accelerator
+    from stepgen.hw.inventory import allocated_bits
 
     design = experiment.design
     return on_chip_bits(design), allocated_bits(Accelerator(design))

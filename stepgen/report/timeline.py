@@ -11,13 +11,13 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from ..ir.graph import Graph
-from ..ir.stream import Node
-from ..timing.activity import Activity
-from ..timing.model import Prediction
-from ..timing.states import STATES
-from ..timing.tiles.report import Run
-from .canvas import new_figure
+from stepgen.ir.graph import Graph
+from stepgen.ir.stream import Node
+from stepgen.report.canvas import new_figure
+from stepgen.timing.activity import Activity
+from stepgen.timing.model import Prediction
+from stepgen.timing.states import STATES
+from stepgen.timing.tiles.report import Run
 
 COLORS = {"busy": "#2a9d5c", "starved": "#e9e9e4", "full": "#e07b39"}
 _MEANING = {"busy": "busy", "starved": "starved (no input)", "full": "full (back-pressure)"}

@@ -15,7 +15,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from .numbers import Array, canonical, round_to, to_doubles
+from stepgen.semantics.numbers import Array, canonical, round_to, to_doubles
 
 FRACTION: Final = 26
 """Bits below a sum's exponent; `python -m benchmarks sums` compares errors with fewer and more."""

@@ -6,12 +6,12 @@ from collections.abc import Iterator, Sequence
 from itertools import product
 from math import prod
 
-from . import published
-from .claims import compared, fold, of, pairs, table
-from .figure import FigureResult, Row, Views
-from .point import ORIGINS, PUBLISHED, VIEWS, Point, Trace, Transform, Value
-from .report import VIEW_NAMES
-from .traces import Traces
+from stepgen.study import published
+from stepgen.study.claims import compared, fold, of, pairs, table
+from stepgen.study.figure import FigureResult, Row, Views
+from stepgen.study.point import ORIGINS, PUBLISHED, VIEWS, Point, Trace, Transform, Value
+from stepgen.study.report import VIEW_NAMES
+from stepgen.study.traces import Traces
 
 REGIONS = 4
 FLOPS = 2048

@@ -13,17 +13,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ..compile.cost import on_chip_bits
-from ..cosim.experiment import Experiment
-from ..hw.design.table import Bus
-from ..hw.units.matmul.params import Matmul
-from ..hw.units.matvec.params import Matvec
-from ..ir.errors import StepError
-from ..ir.graph import Graph
-from ..ir.memory_timing import MemoryTiming
-from ..ir.wire import LANES
-from ..synth.estimate import estimate
-from ..timing.drive import MAX_CYCLES
+from stepgen.compile.cost import on_chip_bits
+from stepgen.cosim.experiment import Experiment
+from stepgen.hw.design.table import Bus
+from stepgen.hw.units.matmul.params import Matmul
+from stepgen.hw.units.matvec.params import Matvec
+from stepgen.ir.errors import StepError
+from stepgen.ir.graph import Graph
+from stepgen.ir.memory_timing import MemoryTiming
+from stepgen.ir.wire import LANES
+from stepgen.synth.estimate import estimate
+from stepgen.timing.drive import MAX_CYCLES
 
 ESTIMATED = ("lut", "ff", "block_ram")
 """Resources of an ECP5 that are estimated: those of `stepgen.synth.measuring.MEASURED`."""

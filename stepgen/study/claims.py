@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from .figure import FigureResult, Views
-from .point import FAIR, PUBLISHED
-from .report import signed
+from stepgen.study.figure import FigureResult, Views
+from stepgen.study.point import FAIR, PUBLISHED
+from stepgen.study.report import signed
 
 BYTES = ("traffic", "memory_allocated", "memory_used")
 """Numbers that must equal published ones."""

@@ -6,12 +6,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from . import plots
-from .claims import fold, of, pairs, table
-from .figure import FigureResult, Row, Views
-from .moe import DYNAMIC_FLOPS, FAIR_MEMORY, STATIC_FLOPS
-from .point import FAIR, PUBLISHED, Point, Transform, Value
-from .traces import Traces
+from stepgen.study import plots
+from stepgen.study.claims import fold, of, pairs, table
+from stepgen.study.figure import FigureResult, Row, Views
+from stepgen.study.moe import DYNAMIC_FLOPS, FAIR_MEMORY, STATIC_FLOPS
+from stepgen.study.point import FAIR, PUBLISHED, Point, Transform, Value
+from stepgen.study.traces import Traces
 
 BATCH = (64, 996, 4007)
 """Batch, standard deviation and first request of the KV lengths."""

@@ -6,18 +6,18 @@ import time
 from collections.abc import Mapping
 from typing import Any
 
-from ..compile import transforms
-from ..ir.dtypes import int8
-from ..ir.errors import StepError
-from ..ir.graph import Graph
-from ..program import program
-from ..program.made import of_model
-from ..program.tiles import simulate
-from ..timing.drive import MAX_CYCLES
-from ..timing.tiles.machines import SDA
-from ..timing.tiles.variants import variant
-from . import circuit
-from .point import CIRCUIT, Point
+from stepgen.compile import transforms
+from stepgen.ir.dtypes import int8
+from stepgen.ir.errors import StepError
+from stepgen.ir.graph import Graph
+from stepgen.program import program
+from stepgen.program.made import of_model
+from stepgen.program.tiles import simulate
+from stepgen.study import circuit
+from stepgen.study.point import CIRCUIT, Point
+from stepgen.timing.drive import MAX_CYCLES
+from stepgen.timing.tiles.machines import SDA
+from stepgen.timing.tiles.variants import variant
 
 Numbers = dict[str, int | float]
 """What a run is measured by, by name."""

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from .figure import FigureResult
-from .point import CIRCUIT, Point, Transform, Value
-from .traces import Traces
+from stepgen.study.figure import FigureResult
+from stepgen.study.point import CIRCUIT, Point, Transform, Value
+from stepgen.study.traces import Traces
 
 TOKENS = 64
 LANES = 4

@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from .evaluate import SECONDS, Numbers
-from .point import CIRCUIT, DRAWN, PUBLISHED, VIEWS, Point, Value
-from .traces import Traces
+from stepgen.study.evaluate import SECONDS, Numbers
+from stepgen.study.point import CIRCUIT, DRAWN, PUBLISHED, VIEWS, Point, Value
+from stepgen.study.traces import Traces
 
 Labels = Mapping[str, Value]
 

@@ -8,8 +8,8 @@ from typing import Any
 
 from rich.table import Table
 
-from ..tools.templates import fill
-from .report import Outcome
+from stepgen.study.report import Outcome
+from stepgen.tools.templates import fill
 
 
 def figures_page(outcomes: Iterable[Outcome], settings: Mapping[str, tuple[str, bool]]) -> str:

@@ -10,14 +10,14 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 
-from ..cosim.experiment import Experiment
-from ..hw.design.table import Channel, Design
-from ..ir.dtypes import Tile
-from ..ir.graph import Graph
-from ..program.tiles import simulate
-from ..timing.tiles.machines import Compute, Machine
-from ..timing.tiles.report import Run
-from ..timing.tiles.simple import SimpleMemory
+from stepgen.cosim.experiment import Experiment
+from stepgen.hw.design.table import Channel, Design
+from stepgen.ir.dtypes import Tile
+from stepgen.ir.graph import Graph
+from stepgen.program.tiles import simulate
+from stepgen.timing.tiles.machines import Compute, Machine
+from stepgen.timing.tiles.report import Run
+from stepgen.timing.tiles.simple import SimpleMemory
 
 ON_THE_WAY = 4
 """Cycles of a request from a load to the bus: bursts, grant, arbiter, port."""

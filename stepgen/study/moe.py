@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..timing.tiles.depths import Depth
-from . import published
-from .figure import Row
-from .point import PUBLISHED, Point, Transform, Value
-from .traces import Traces
+from stepgen.study import published
+from stepgen.study.figure import Row
+from stepgen.study.point import PUBLISHED, Point, Transform, Value
+from stepgen.study.traces import Traces
+from stepgen.timing.tiles.depths import Depth
 
 STATIC_FLOPS, DYNAMIC_FLOPS = 4096, 6400
 """FLOPs per cycle that the published runs gave to operators with static and with dynamic tiles."""

@@ -8,12 +8,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from ..ir.errors import StepError
-from ..tools.atomic import atomic_file
-from .claims import BYTES, table
-from .figure import Figure
-from .point import PUBLISHED, VIEWS
-from .report import Outcome, origin, signed
+from stepgen.ir.errors import StepError
+from stepgen.study.claims import BYTES, table
+from stepgen.study.figure import Figure
+from stepgen.study.point import PUBLISHED, VIEWS
+from stepgen.study.report import Outcome, origin, signed
+from stepgen.tools.atomic import atomic_file
 
 SUMMARY = "all"
 """Name of the claims over all figures."""

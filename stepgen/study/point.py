@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..tools.cache import digest
+from stepgen.tools.cache import digest
 
 Value = bool | int | float | str | list[str] | None
 """What an option of a workload, transform or machine may be."""

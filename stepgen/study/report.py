@@ -10,11 +10,11 @@ from typing import Any
 
 from rich.console import RenderableType
 
-from ..report.canvas import new_figure
-from ..report.console import table
-from ..tools.atomic import atomic_file
-from .figure import Figure, FigureResult
-from .point import CIRCUIT, FAIR, PUBLISHED
+from stepgen.report.canvas import new_figure
+from stepgen.report.console import table
+from stepgen.study.figure import Figure, FigureResult
+from stepgen.study.point import CIRCUIT, FAIR, PUBLISHED
+from stepgen.tools.atomic import atomic_file
 
 SUFFIXES = (".csv", ".png", ".pdf")
 

@@ -6,18 +6,18 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from ..ir.errors import StepError
-from ..tools.atomic import atomic_folder
-from ..tools.waiting import Progress, quiet
-from ..tools.workers import ALONE, Workers
-from . import evaluate as timing
-from .evaluate import Numbers
-from .figure import Figure, FigureResult, Views
-from .figures import figures
-from .point import VIEWS, Point
-from .report import Outcome, write
-from .sweep import sweep
-from .traces import Traces
+from stepgen.ir.errors import StepError
+from stepgen.study import evaluate as timing
+from stepgen.study.evaluate import Numbers
+from stepgen.study.figure import Figure, FigureResult, Views
+from stepgen.study.figures import figures
+from stepgen.study.point import VIEWS, Point
+from stepgen.study.report import Outcome, write
+from stepgen.study.sweep import sweep
+from stepgen.study.traces import Traces
+from stepgen.tools.atomic import atomic_folder
+from stepgen.tools.waiting import Progress, quiet
+from stepgen.tools.workers import ALONE, Workers
 
 
 def chosen(name: str) -> list[Figure]:

@@ -7,13 +7,13 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from pathlib import Path
 
-from ..tools.atomic import atomic_file
-from ..tools.cache import cache_folder, digest, prune
-from ..tools.shipped import shipped
-from ..tools.waiting import Progress, quiet
-from ..tools.workers import ALONE, Workers
-from .evaluate import Numbers, evaluate
-from .point import Point
+from stepgen.study.evaluate import Numbers, evaluate
+from stepgen.study.point import Point
+from stepgen.tools.atomic import atomic_file
+from stepgen.tools.cache import cache_folder, digest, prune
+from stepgen.tools.shipped import shipped
+from stepgen.tools.waiting import Progress, quiet
+from stepgen.tools.workers import ALONE, Workers
 
 KEPT_VERSIONS = 4
 """Versions of stepgen whose results are kept."""

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from ..timing.tiles.depths import UNBOUNDED, Depth
-from . import plots, published
-from .claims import BYTES, compared, equal, fold, of, pairs, table
-from .figure import FigureResult, Row, Views
-from .moe import DYNAMIC_FLOPS, FAIR_MEMORY, FIFOS, STATIC_FLOPS, machine, memory
-from .point import PUBLISHED, VIEWS, Point, Value
-from .report import VIEW_NAMES, origin
-from .traces import Traces
+from stepgen.study import plots, published
+from stepgen.study.claims import BYTES, compared, equal, fold, of, pairs, table
+from stepgen.study.figure import FigureResult, Row, Views
+from stepgen.study.moe import DYNAMIC_FLOPS, FAIR_MEMORY, FIFOS, STATIC_FLOPS, machine, memory
+from stepgen.study.point import PUBLISHED, VIEWS, Point, Value
+from stepgen.study.report import VIEW_NAMES, origin
+from stepgen.study.traces import Traces
+from stepgen.timing.tiles.depths import UNBOUNDED, Depth
 
 DIFFERS = (
     "As published, dynamic tiles have 6400 FLOPs/cycle per operator and static ones 4096, experts "

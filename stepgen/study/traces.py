@@ -11,11 +11,11 @@ from types import MappingProxyType
 
 import numpy as np
 
-from ..ir.errors import StepError
-from ..program import traces
-from ..program.routing import Routing, read
-from . import published
-from .point import Trace, Value
+from stepgen.ir.errors import StepError
+from stepgen.program import traces
+from stepgen.program.routing import Routing, read
+from stepgen.study import published
+from stepgen.study.point import Trace, Value
 
 VARIABLE = "STEPGEN_DATA"
 """Environment variable that names the folder where the command line does not."""

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from ..hw import private
-from ..hw.accelerator import FIFO, Accelerator
-from ..hw.design.table import Design
-from ..hw.fifo import Fifo
-from ..hw.primitives import Device
+from stepgen.hw import private
+from stepgen.hw.accelerator import FIFO, Accelerator
+from stepgen.hw.design.table import Design
+from stepgen.hw.fifo import Fifo
+from stepgen.hw.primitives import Device
 
 _TOP = "top"
 

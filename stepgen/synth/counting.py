@@ -15,9 +15,9 @@ from functools import cached_property
 from itertools import count
 from typing import Any
 
-from ..emit.modules import kept_modules
-from ..hw import private
-from ..hw.accelerator import (
+from stepgen.emit.modules import kept_modules
+from stepgen.hw import private
+from stepgen.hw.accelerator import (
     EPILOGUE,
     FIFO,
     RESTOP,
@@ -27,16 +27,16 @@ from ..hw.accelerator import (
     restop_name,
     unit_identity,
 )
-from ..hw.design.table import Channel, Design, Unit
-from ..hw.fifo import Fifo
-from ..hw.library import Kept, Library, module_key
-from ..hw.names import verilog_name
-from ..hw.primitives import Device
-from ..hw.system import System
-from ..hw.unit import core_of
-from ..tools.cache import digest
-from ..tools.waiting import Progress, quiet
-from .contents import BLOCKS, FOREIGN, Counted, contents
+from stepgen.hw.design.table import Channel, Design, Unit
+from stepgen.hw.fifo import Fifo
+from stepgen.hw.library import Kept, Library, module_key
+from stepgen.hw.names import verilog_name
+from stepgen.hw.primitives import Device
+from stepgen.hw.system import System
+from stepgen.hw.unit import core_of
+from stepgen.synth.contents import BLOCKS, FOREIGN, Counted, contents
+from stepgen.tools.cache import digest
+from stepgen.tools.waiting import Progress, quiet
 
 STEP = "estimating resources"
 """What is shown as progress."""

@@ -19,16 +19,16 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..hw.design.table import Design
-from ..hw.sources import generator
-from ..tools.cache import cache_folder, digest, kept
-from ..tools.waiting import Progress, quiet
-from .contents import FOREIGN, LOGIC, Counted
-from .netlist import Used
-from .toolchain import FAMILY, LUT_RAM, MEASURED, toolchain
+from stepgen.hw.design.table import Design
+from stepgen.hw.sources import generator
+from stepgen.synth.contents import FOREIGN, LOGIC, Counted
+from stepgen.synth.netlist import Used
+from stepgen.synth.toolchain import FAMILY, LUT_RAM, MEASURED, toolchain
+from stepgen.tools.cache import cache_folder, digest, kept
+from stepgen.tools.waiting import Progress, quiet
 
 if TYPE_CHECKING:
-    from ..emit.modules import Modules
+    from stepgen.emit.modules import Modules
 
 KEEP = 100
 """Designs whose contents stay in the cache."""
@@ -100,7 +100,7 @@ class Estimator:
     """
 
     def __init__(self) -> None:
-        from .counting import Parts  # with Amaranth
+        from stepgen.synth.counting import Parts  # with Amaranth
 
         self._parts, self._weights = Parts(FAMILY, _modules()), _weights()
         self._controls: dict[int, Used] = {}
@@ -150,7 +150,7 @@ def _rules() -> str:
 
 def _modules() -> Modules:
     """What was found in modules of earlier designs."""
-    from ..emit.modules import Modules
+    from stepgen.emit.modules import Modules
 
     return Modules(cache_folder() / "counted" / _rules())
 
@@ -160,7 +160,7 @@ def _counted(design: Design, progress: Progress) -> Counted:
     key = digest(design.hash, generator(design), _rules())
 
     def make(_: Path) -> dict[str, Any]:
-        from .counting import counted  # with Amaranth
+        from stepgen.synth.counting import counted  # with Amaranth
 
         found = counted(design, FAMILY, kept=_modules(), progress=progress)
         return {"units": found.units, "channels": found.channels, "control": found.control}

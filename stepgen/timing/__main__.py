@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 
-from . import compiled
+from stepgen.timing import compiled
 
 if __name__ == "__main__":
     names = sys.argv[1:]

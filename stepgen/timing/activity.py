@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from . import kernel as k
-from .layout import Layout
-from .states import STATES
+from stepgen.timing import kernel as k
+from stepgen.timing.layout import Layout
+from stepgen.timing.states import STATES
 
 Cycles = npt.NDArray[np.int64]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .kernel import helper
+from stepgen.timing.kernel import helper
 
 SUM, DIFFERENCE, PRODUCT, LARGER, SMALLER, PAIR, LT, LE, EQ, NE, GE, GT = range(12)
 OPERATIONS = {

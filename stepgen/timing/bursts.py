@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .kernel import helper
+from stepgen.timing.kernel import helper
 
 LENGTH_BITS = 9
 LENGTH_MASK = (1 << LENGTH_BITS) - 1

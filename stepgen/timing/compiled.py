@@ -34,9 +34,9 @@ import numpy as np
 import numpy.typing as npt
 import platformdirs
 
-from ..ir.errors import StepError
-from ..ir.helper import new_helpers
-from .watch import watcher
+from stepgen.ir.errors import StepError
+from stepgen.ir.helper import new_helpers
+from stepgen.timing.watch import watcher
 
 Function = Callable[..., Any]
 Words = npt.NDArray[np.int64]
@@ -142,7 +142,7 @@ def compile_all(names: Iterable[str]) -> None:
 
     Their code is in the cache afterwards.
     """
-    from . import kernel
+    from stepgen.timing import kernel
 
     run: Function = kernel.run
     first = [*map(_found, names), run]
@@ -232,7 +232,7 @@ def _calls_by_address() -> None:
     from llvmlite import ir
     from numba.extending import intrinsic, overload
 
-    from . import kernel
+    from stepgen.timing import kernel
 
     @intrinsic
     def at(context: Any, address: Any, M: Any, a: Any, t: Any) -> Any:

@@ -13,11 +13,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 
-from ..hw.design.table import Design
-from . import kernel as k
-from .activity import Trace, split
-from .design_layout import DesignLayout, Run
-from .drive import MAX_CYCLES, Driven, drive
+from stepgen.hw.design.table import Design
+from stepgen.timing import kernel as k
+from stepgen.timing.activity import Trace, split
+from stepgen.timing.design_layout import DesignLayout, Run
+from stepgen.timing.drive import MAX_CYCLES, Driven, drive
 
 MOST_STEPS = 300_000
 """Steps after which a path is left as it is; the cycles before then belong to its first span."""

@@ -10,13 +10,13 @@ import networkx as nx
 import numpy as np
 import numpy.typing as npt
 
-from ..ir.errors import StepError
-from . import kernel as k
-from .drive import TooLong
-from .layout import Actor, Layout
+from stepgen.ir.errors import StepError
+from stepgen.timing import kernel as k
+from stepgen.timing.drive import TooLong
+from stepgen.timing.layout import Actor, Layout
 
 if TYPE_CHECKING:
-    from .model import Prediction
+    from stepgen.timing.model import Prediction
 
 R = TypeVar("R")
 

@@ -9,16 +9,16 @@ from typing import Literal, Self
 import numpy as np
 import numpy.typing as npt
 
-from ..hw.design.registers import detail_of, number_of
-from ..hw.design.restop import levels_of
-from ..hw.design.table import Design, Unit
-from ..ir.errors import StepError
-from ..ir.memory_timing import MemoryTiming
-from ..ir.sdram_timing import SdramTiming
-from ..ir.stalls import Stalls
-from ..ir.wire import DONE, KIND_MASK, VALUE, Beats, narrowed
-from . import kernel as k
-from .layout import Actor, Layout, structure
+from stepgen.hw.design.registers import detail_of, number_of
+from stepgen.hw.design.restop import levels_of
+from stepgen.hw.design.table import Design, Unit
+from stepgen.ir.errors import StepError
+from stepgen.ir.memory_timing import MemoryTiming
+from stepgen.ir.sdram_timing import SdramTiming
+from stepgen.ir.stalls import Stalls
+from stepgen.ir.wire import DONE, KIND_MASK, VALUE, Beats, narrowed
+from stepgen.timing import kernel as k
+from stepgen.timing.layout import Actor, Layout, structure
 
 
 @dataclass(frozen=True)

@@ -9,13 +9,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..ir.errors import StepError
-from . import kernel as k
-from .activity import Cycles
-from .endless import Endless
-from .layout import Layout
-from .stepping import advance
-from .watch import watcher
+from stepgen.ir.errors import StepError
+from stepgen.timing import kernel as k
+from stepgen.timing.activity import Cycles
+from stepgen.timing.endless import Endless
+from stepgen.timing.layout import Layout
+from stepgen.timing.stepping import advance
+from stepgen.timing.watch import watcher
 
 MAX_CYCLES = 1 << 40
 """Default limit of the cycles of a run."""

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from ..ir.wire import BARE, VALUE
-from .kernel import (
+from stepgen.ir.wire import BARE, VALUE
+from stepgen.timing.kernel import (
     READY,
     Memory,
     acted,

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..ir.errors import StepError
-from . import kernel as k
-from .activity import Cycles
-from .layout import Actor, Layout
+from stepgen.ir.errors import StepError
+from stepgen.timing import kernel as k
+from stepgen.timing.activity import Cycles
+from stepgen.timing.layout import Actor, Layout
 
 CYCLES = 1 << 20
 """Cycles between two looks; also those for which an actor may act without effect."""

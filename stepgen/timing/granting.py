@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from ..hw.design.table import Unit
-from .bursts import burst_length
-from .design_layout import DesignLayout
-from .kernel import (
+from stepgen.hw.design.table import Unit
+from stepgen.timing.bursts import burst_length
+from stepgen.timing.design_layout import DesignLayout
+from stepgen.timing.kernel import (
     READY,
     Memory,
     acted,

@@ -23,13 +23,13 @@ from collections.abc import Callable, Sequence
 from types import FunctionType
 from typing import Any, Protocol, cast
 
-from ..ir.arguments import shown
-from ..ir.class_checks import check_signature, place
-from ..ir.errors import StepError
-from ..ir.helper import helper as helper
-from ..ir.where import user_line
-from ..ir.wire import BARE, DONE, KIND_BITS, KIND_MASK
-from . import compiled
+from stepgen.ir.arguments import shown
+from stepgen.ir.class_checks import check_signature, place
+from stepgen.ir.errors import StepError
+from stepgen.ir.helper import helper as helper
+from stepgen.ir.where import user_line
+from stepgen.ir.wire import BARE, DONE, KIND_BITS, KIND_MASK
+from stepgen.timing import compiled
 
 
 class Memory(Protocol):

@@ -11,10 +11,10 @@ from typing import Self
 import numpy as np
 import numpy.typing as npt
 
-from ..ir.arguments import take
-from ..ir.errors import StepError
-from ..ir.wire import Beats
-from . import kernel as k
+from stepgen.ir.arguments import take
+from stepgen.ir.errors import StepError
+from stepgen.ir.wire import Beats
+from stepgen.timing import kernel as k
 
 LOG_WORDS = 1 << 18
 ACTORS = 1 << k.KEY_BITS - 2

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from ..hw.design.by_address import ByAddress
-from ..hw.design.registers import OUT_OF_RANGE
-from ..hw.design.table import Unit
-from ..ir.wire import VALUE
-from .design_layout import DesignLayout
-from .kernel import (
+from stepgen.hw.design.by_address import ByAddress
+from stepgen.hw.design.registers import OUT_OF_RANGE
+from stepgen.hw.design.table import Unit
+from stepgen.ir.wire import VALUE
+from stepgen.timing.design_layout import DesignLayout
+from stepgen.timing.kernel import (
     READY,
     Memory,
     acted,

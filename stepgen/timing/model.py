@@ -8,20 +8,20 @@ from functools import cached_property
 
 import numpy as np
 
-from ..hw.design.counting import counted
-from ..hw.design.registers import COUNTERS, detail_of
-from ..hw.design.table import Design
-from ..ir.errors import StepError
-from ..ir.memory_timing import MemoryTiming
-from ..ir.sdram_timing import SdramTiming
-from ..ir.stalls import Stalls
-from ..ir.wire import Beats
-from . import kernel as k
-from . import own_steps
-from .activity import Activity, Cycles, Trace, split
-from .deadlock import advised, explain
-from .design_layout import DesignLayout, Run
-from .drive import MAX_CYCLES, Driven, drive
+from stepgen.hw.design.counting import counted
+from stepgen.hw.design.registers import COUNTERS, detail_of
+from stepgen.hw.design.table import Design
+from stepgen.ir.errors import StepError
+from stepgen.ir.memory_timing import MemoryTiming
+from stepgen.ir.sdram_timing import SdramTiming
+from stepgen.ir.stalls import Stalls
+from stepgen.ir.wire import Beats
+from stepgen.timing import kernel as k
+from stepgen.timing import own_steps
+from stepgen.timing.activity import Activity, Cycles, Trace, split
+from stepgen.timing.deadlock import advised, explain
+from stepgen.timing.design_layout import DesignLayout, Run
+from stepgen.timing.drive import MAX_CYCLES, Driven, drive
 
 
 @dataclass(frozen=True)

@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..ir.errors import StepError
-from . import kernel as k
-from .activity import Cycles
+from stepgen.ir.errors import StepError
+from stepgen.timing import kernel as k
+from stepgen.timing.activity import Cycles
 
 if TYPE_CHECKING:
-    from .layout import Actor, Layout
-    from .model import Prediction
+    from stepgen.timing.layout import Actor, Layout
+    from stepgen.timing.model import Prediction
 
 
 def of(layout: Layout) -> list[k.Step]:

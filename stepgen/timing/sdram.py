@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from ..hw.design.table import MEMORY_LATENCY, Bus, memory_kind
-from ..ir.sdram_timing import BANKS, SdramTiming
-from .bursts import burst_length, burst_word
-from .kernel import (
+from stepgen.hw.design.table import MEMORY_LATENCY, Bus, memory_kind
+from stepgen.ir.sdram_timing import BANKS, SdramTiming
+from stepgen.timing.bursts import burst_length, burst_word
+from stepgen.timing.kernel import (
     ANY,
     EMPTY_INPUT,
     POPPED,
@@ -32,7 +32,7 @@ from .kernel import (
     room_for,
     step,
 )
-from .layout import Layout
+from stepgen.timing.layout import Layout
 
 EMPTY, CHECK, CLOSE, OPEN, OPENED = range(5)
 """What the next burst waits for: nothing is there, its row looked up, its bank closed, its row

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .kernel import Memory, aux_of, helper
+from stepgen.timing.kernel import Memory, aux_of, helper
 
 
 @helper

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from ..ir.wire import DONE, VALUE
-from .kernel import (
+from stepgen.ir.wire import DONE, VALUE
+from stepgen.timing.kernel import (
     ANY,
     READY,
     Memory,
@@ -25,7 +25,7 @@ from .kernel import (
     record,
     step,
 )
-from .layout import Layout
+from stepgen.timing.layout import Layout
 
 C = record("shares", "table", "free", "heads", "closed", "count", "messages")
 W = record("links", "heads", "free", "closed", "current")

@@ -13,10 +13,10 @@ from typing import Literal
 
 import numpy as np
 
-from . import compiled
-from . import kernel as k
-from .activity import Cycles
-from .layout import Layout
+from stepgen.timing import compiled
+from stepgen.timing import kernel as k
+from stepgen.timing.activity import Cycles
+from stepgen.timing.layout import Layout
 
 Engine = Literal["either", "interpreted", "compiled"]
 

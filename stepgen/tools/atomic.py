@@ -14,8 +14,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from ..ir.errors import StepError
-from .starting import ENDING
+from stepgen.ir.errors import StepError
+from stepgen.tools.starting import ENDING
 
 _kept: list[Path] = []
 

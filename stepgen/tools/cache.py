@@ -15,7 +15,7 @@ from typing import Any
 
 import platformdirs
 
-from ..ir.errors import StepError
+from stepgen.ir.errors import StepError
 
 
 def cache_folder() -> Path:

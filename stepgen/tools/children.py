@@ -18,7 +18,7 @@ from typing import Any
 
 import psutil
 
-from .atomic import uninterrupted
+from stepgen.tools.atomic import uninterrupted
 
 _running: set[subprocess.Popen[str]] = set()
 _lock = threading.Lock()

@@ -17,7 +17,7 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from ..ir.errors import StepError
+from stepgen.ir.errors import StepError
 
 SYSTEM, PYTHON = "system", "python"
 

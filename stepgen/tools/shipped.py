@@ -6,7 +6,7 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
-from ..ir.errors import StepError
+from stepgen.ir.errors import StepError
 
 
 def shipped(name: str) -> Path:

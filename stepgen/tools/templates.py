@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import jinja2
 
-from .shipped import shipped
+from stepgen.tools.shipped import shipped
 
 
 def fill(template: str, **values: object) -> str:

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from time import monotonic as now
 from typing import TYPE_CHECKING, Any
 
-from ..timing.watch import Watcher, watched
+from stepgen.timing.watch import Watcher, watched
 
 if TYPE_CHECKING:
     from rich.progress import Progress as Shown

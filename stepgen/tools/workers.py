@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import Any, TypeVar
 
-from ..ir.errors import StepError
-from ..timing.watch import Watcher, watched, watcher
+from stepgen.ir.errors import StepError
+from stepgen.timing.watch import Watcher, watched, watcher
 
 T = TypeVar("T")
 R = TypeVar("R")

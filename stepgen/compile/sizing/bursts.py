@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Mapping
 
-from ...hw.design.pace import Extents, Pace
-from ...hw.design.table import Design
-from .network import Edge, Network
+from stepgen.compile.sizing.network import Edge, Network
+from stepgen.hw.design.pace import Extents, Pace
+from stepgen.hw.design.table import Design
 
 ROW = 1
 """Level that closes a row."""

@@ -6,9 +6,9 @@ import math
 from collections.abc import Mapping
 from collections.abc import Set as AbstractSet
 
-from ...hw.design.pace import Extents, span
-from ...hw.design.table import Design
-from .network import Network
+from stepgen.compile.sizing.network import Network
+from stepgen.hw.design.pace import Extents, span
+from stepgen.hw.design.table import Design
 
 
 def circulating(

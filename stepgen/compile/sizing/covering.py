@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 
-from ...hw.design.pace import Extents, span
-from ...hw.design.table import LUTRAM, Design, memory_kind
-from ...hw.units.load.params import Load
-from ...hw.units.loader.params import Loader
+from stepgen.hw.design.pace import Extents, span
+from stepgen.hw.design.table import LUTRAM, Design, memory_kind
+from stepgen.hw.units.load.params import Load
+from stepgen.hw.units.loader.params import Loader
 
 FEW = 32
 """Words up to which a FIFO in LUT RAM takes less than one in block RAM, where it is to be large."""

@@ -8,13 +8,13 @@ from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain
 
-from ...hw.design.pace import RUN, Extents
-from ...hw.design.table import Channel, Design
-from ...ir.errors import StepError
-from .flow import Flow
-from .network import Block, Edge, Network
-from .requirements import Clock, Requirement, requirements
-from .waits import Break, Wait, Waits, meet
+from stepgen.compile.sizing.flow import Flow
+from stepgen.compile.sizing.network import Block, Edge, Network
+from stepgen.compile.sizing.requirements import Clock, Requirement, requirements
+from stepgen.compile.sizing.waits import Break, Wait, Waits, meet
+from stepgen.hw.design.pace import RUN, Extents
+from stepgen.hw.design.table import Channel, Design
+from stepgen.ir.errors import StepError
 
 SOURCE, SINK = -2, -3
 """Source and sink of the flow network of a requirement."""

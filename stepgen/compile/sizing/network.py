@@ -8,9 +8,9 @@ from functools import cached_property
 
 import networkx as nx
 
-from ...hw.design.pace import RUN, UNALIGNED, Extents, Pace, Paces, Part, Queue
-from ...hw.design.restop import parts_of
-from ...hw.design.table import Design, Unit
+from stepgen.hw.design.pace import RUN, UNALIGNED, Extents, Pace, Paces, Part, Queue
+from stepgen.hw.design.restop import parts_of
+from stepgen.hw.design.table import Design, Unit
 
 ROOT = -1
 """Virtual root above all sources, for dominators."""

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from ...hw.design.pace import RUN, Pace
-from .network import Block, Edge
+from stepgen.compile.sizing.network import Block, Edge
+from stepgen.hw.design.pace import RUN, Pace
 
 ENTIRE = Pace(RUN)
 """Of what no clock sends, by the entire run."""

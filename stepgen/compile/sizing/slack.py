@@ -7,9 +7,9 @@ from collections.abc import Collection, Iterator, Mapping
 
 import networkx as nx
 
-from ...hw.design.pace import Extents, Pace, span
-from ...hw.design.table import Design
-from .network import Block, Edge, Network
+from stepgen.compile.sizing.network import Block, Edge, Network
+from stepgen.hw.design.pace import Extents, Pace, span
+from stepgen.hw.design.table import Design
 
 ROOT = -1
 """Virtual part above all others."""

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from ...ir.dims import Dim
-from ...ir.dtypes import Tile
-from ...ir.stream import Node, Stream
-from .depths import Unbounded
+from stepgen.compile.sizing.depths import Unbounded
+from stepgen.ir.dims import Dim
+from stepgen.ir.dtypes import Tile
+from stepgen.ir.stream import Node, Stream
 
 
 def reason(found: Unbounded, stream: Stream | None, consumer: Node) -> str:

@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 from itertools import chain
 from operator import attrgetter
 
-from ...hw.design.pace import RUN
-from .flow import Flow
-from .network import Block, Edge
-from .requirements import Clock, Requirement, never_waits
+from stepgen.compile.sizing.flow import Flow
+from stepgen.compile.sizing.network import Block, Edge
+from stepgen.compile.sizing.requirements import Clock, Requirement, never_waits
+from stepgen.hw.design.pace import RUN
 
 Wait = tuple[Edge, bool]
 """An edge that a part waits at, and whether it waits for space there, not for beats."""

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from .forks import insert_forks
-from .parallelize import parallelize
-from .references import row_references
-from .rewrite import Transformed
-from .tiling import capped_tiling, dynamic_tiling, static_tiling
-from .time_multiplex import time_multiplex
+from stepgen.compile.transforms.forks import insert_forks
+from stepgen.compile.transforms.parallelize import parallelize
+from stepgen.compile.transforms.references import row_references
+from stepgen.compile.transforms.rewrite import Transformed
+from stepgen.compile.transforms.tiling import capped_tiling, dynamic_tiling, static_tiling
+from stepgen.compile.transforms.time_multiplex import time_multiplex
 
 __all__ = [
     "Transformed",

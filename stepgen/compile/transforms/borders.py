@@ -11,9 +11,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from math import prod
 
-from ...ir.errors import StepError
-from ...ir.stream import Node, Stream
-from .requests import Part
+from stepgen.compile.transforms.requests import Part
+from stepgen.ir.errors import StepError
+from stepgen.ir.stream import Node, Stream
 
 
 @dataclass(frozen=True)

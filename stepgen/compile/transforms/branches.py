@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from ...ir.affine import affine, reading, reading_text
-from ...ir.errors import StepError
-from ...ir.graph import Graph
-from ...ir.stream import Node, Stream
-from ...ir.tensor import Tensor
-from .rewrite import node_named
-from .rows import carried, packs, takes_apart
+from stepgen.compile.transforms.rewrite import node_named
+from stepgen.compile.transforms.rows import carried, packs, takes_apart
+from stepgen.ir.affine import affine, reading, reading_text
+from stepgen.ir.errors import StepError
+from stepgen.ir.graph import Graph
+from stepgen.ir.stream import Node, Stream
+from stepgen.ir.tensor import Tensor
 
 _SHAPE_OPS = ("flatten", "reshape", "promote", "fork")
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from ...ir.arguments import checked
-from ...ir.feedback import Feedback
-from ...ir.graph import Graph
-from ...ir.stream import Node, Stream
-from .rewrite import Rewrite, Transformed, deep
+from stepgen.compile.transforms.rewrite import Rewrite, Transformed, deep
+from stepgen.ir.arguments import checked
+from stepgen.ir.feedback import Feedback
+from stepgen.ir.graph import Graph
+from stepgen.ir.stream import Node, Stream
 
 
 @checked

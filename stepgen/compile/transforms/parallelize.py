@@ -16,17 +16,17 @@ from typing import Any, Literal
 
 import numpy as np
 
-from ...ir.arguments import checked
-from ...ir.dims import static
-from ...ir.dtypes import Selector
-from ...ir.errors import StepError
-from ...ir.fn import fn
-from ...ir.graph import Graph
-from ...ir.stream import Node, Stream
-from . import split
-from .borders import check_apart
-from .requests import Part, part_of
-from .rewrite import Rewrite, Transformed, deep
+from stepgen.compile.transforms import split
+from stepgen.compile.transforms.borders import check_apart
+from stepgen.compile.transforms.requests import Part, part_of
+from stepgen.compile.transforms.rewrite import Rewrite, Transformed, deep
+from stepgen.ir.arguments import checked
+from stepgen.ir.dims import static
+from stepgen.ir.dtypes import Selector
+from stepgen.ir.errors import StepError
+from stepgen.ir.fn import fn
+from stepgen.ir.graph import Graph
+from stepgen.ir.stream import Node, Stream
 
 _ONLY = {
     "per_region": ("coarse",),

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from ...ir.arguments import checked
-from ...ir.dtypes import Tile
-from ...ir.errors import StepError
-from ...ir.graph import Graph
-from ...ir.stream import Node
-from .rewrite import Rewrite, Transformed, node_named
+from stepgen.compile.transforms.rewrite import Rewrite, Transformed, node_named
+from stepgen.ir.arguments import checked
+from stepgen.ir.dtypes import Tile
+from stepgen.ir.errors import StepError
+from stepgen.ir.graph import Graph
+from stepgen.ir.stream import Node
 
 
 @checked

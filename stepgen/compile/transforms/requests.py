@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ...ir.dtypes import Tile
-from ...ir.errors import StepError
-from ...ir.graph import Graph
-from ...ir.stream import Node, Stream
-from .rewrite import node_named
+from stepgen.compile.transforms.rewrite import node_named
+from stepgen.ir.dtypes import Tile
+from stepgen.ir.errors import StepError
+from stepgen.ir.graph import Graph
+from stepgen.ir.stream import Node, Stream
 
 
 @dataclass(frozen=True)

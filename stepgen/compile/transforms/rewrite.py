@@ -7,14 +7,14 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Any
 
-from ...ir.dims import Dim
-from ...ir.dtypes import Buffer, DataType, Tile, TupleType
-from ...ir.errors import StepError
-from ...ir.feedback import Feedback
-from ...ir.graph import Graph
-from ...ir.names import LONGEST
-from ...ir.stream import Node, Stream
-from ...ir.where import placed
+from stepgen.ir.dims import Dim
+from stepgen.ir.dtypes import Buffer, DataType, Tile, TupleType
+from stepgen.ir.errors import StepError
+from stepgen.ir.feedback import Feedback
+from stepgen.ir.graph import Graph
+from stepgen.ir.names import LONGEST
+from stepgen.ir.stream import Node, Stream
+from stepgen.ir.where import placed
 
 Inputs = Mapping[str, Any]
 

@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 
-from ...ir.dtypes import FLAG, Selector, Tile
-from ...ir.graph import Graph
-from ...ir.stream import Node, Stream
+from stepgen.ir.dtypes import FLAG, Selector, Tile
+from stepgen.ir.graph import Graph
+from stepgen.ir.stream import Node, Stream
 
 Path = tuple[tuple[Node, int], ...]
 Place = tuple[Stream, Path]

@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from ...ir.affine import last_tile
-from ...ir.errors import StepError
-from ...ir.stream import Node
-from ...ir.tensor import Tensor
-from ...ir.wire import DONE
+from stepgen.ir.affine import last_tile
+from stepgen.ir.errors import StepError
+from stepgen.ir.stream import Node
+from stepgen.ir.tensor import Tensor
+from stepgen.ir.wire import DONE
 
 Slice = Callable[[Mapping[str, Any]], dict[str, Any]]
 """From the old program's inputs to the inputs that replace one of them."""

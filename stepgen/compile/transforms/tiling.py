@@ -15,13 +15,13 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ...ir.arguments import checked
-from ...ir.dtypes import Tile
-from ...ir.errors import StepError
-from ...ir.graph import Graph
-from ...ir.stream import Node, Stream
-from .rewrite import Rewrite, Transformed
-from .rows import carried, follow, packs
+from stepgen.compile.transforms.rewrite import Rewrite, Transformed
+from stepgen.compile.transforms.rows import carried, follow, packs
+from stepgen.ir.arguments import checked
+from stepgen.ir.dtypes import Tile
+from stepgen.ir.errors import StepError
+from stepgen.ir.graph import Graph
+from stepgen.ir.stream import Node, Stream
 
 
 @dataclass(frozen=True)

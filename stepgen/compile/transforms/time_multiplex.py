@@ -12,13 +12,13 @@ from typing import Any
 
 import numpy as np
 
-from ...ir.arguments import checked
-from ...ir.errors import StepError
-from ...ir.fn import fn
-from ...ir.graph import Graph
-from ...ir.stream import Node, Stream
-from .branches import Branch, branches, check_alike, tiles_read
-from .rewrite import Rewrite, Transformed, deep
+from stepgen.compile.transforms.branches import Branch, branches, check_alike, tiles_read
+from stepgen.compile.transforms.rewrite import Rewrite, Transformed, deep
+from stepgen.ir.arguments import checked
+from stepgen.ir.errors import StepError
+from stepgen.ir.fn import fn
+from stepgen.ir.graph import Graph
+from stepgen.ir.stream import Node, Stream
 
 
 @checked

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from ..weight import Weight, stacked
-from .llama import Llama
+from stepgen.frontend.families.llama import Llama
+from stepgen.frontend.weight import Weight, stacked
 
 
 def experts(

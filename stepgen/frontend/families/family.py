@@ -5,15 +5,15 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import ClassVar
 
-from ...ir.arguments import shown
-from ...ir.errors import StepError
-from ...ir.fn import fn
-from ...ir.function import Function, function, function_types
-from ..builder import Builder, Handle
-from ..checkpoint import Source
-from ..model import Model
-from ..narrow import Narrow
-from ..weight import Weight
+from stepgen.frontend.builder import Builder, Handle
+from stepgen.frontend.checkpoint import Source
+from stepgen.frontend.model import Model
+from stepgen.frontend.narrow import Narrow
+from stepgen.frontend.weight import Weight
+from stepgen.ir.arguments import shown
+from stepgen.ir.errors import StepError
+from stepgen.ir.fn import fn
+from stepgen.ir.function import Function, function, function_types
 
 _ALIASES = {
     **{"gelu_new": "gelu_tanh", "gelu_pytorch_tanh": "gelu_tanh", "gelu_fast": "gelu_tanh"},

@@ -6,14 +6,14 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ...ir.errors import StepError
-from ...ir.fn import fn
-from ..builder import Handle
-from ..checkpoint import Config
-from ..weight import Weight, computed
-from .llama import Llama
-from .rotary import frequencies
-from .windows import SLIDING, types
+from stepgen.frontend.builder import Handle
+from stepgen.frontend.checkpoint import Config
+from stepgen.frontend.families.llama import Llama
+from stepgen.frontend.families.rotary import frequencies
+from stepgen.frontend.families.windows import SLIDING, types
+from stepgen.frontend.weight import Weight, computed
+from stepgen.ir.errors import StepError
+from stepgen.ir.fn import fn
 
 
 class Gemma3(Llama):

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from ..builder import Handle
-from ..model import Model
-from .family import Family
+from stepgen.frontend.builder import Handle
+from stepgen.frontend.families.family import Family
+from stepgen.frontend.model import Model
 
 
 class Gpt2(Family):

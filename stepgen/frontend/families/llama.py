@@ -6,15 +6,15 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ...ir.errors import StepError
-from ...ir.fn import fn
-from ...ir.function import Function
-from ..builder import Handle
-from ..checkpoint import Config
-from ..model import Model
-from ..weight import Weight
-from .family import Family
-from .rotary import frequencies
+from stepgen.frontend.builder import Handle
+from stepgen.frontend.checkpoint import Config
+from stepgen.frontend.families.family import Family
+from stepgen.frontend.families.rotary import frequencies
+from stepgen.frontend.model import Model
+from stepgen.frontend.weight import Weight
+from stepgen.ir.errors import StepError
+from stepgen.ir.fn import fn
+from stepgen.ir.function import Function
 
 
 class Llama(Family):

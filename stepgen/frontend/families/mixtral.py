@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ..builder import Handle
-from ..checkpoint import Config
-from .experts import experts
-from .llama import Llama
+from stepgen.frontend.builder import Handle
+from stepgen.frontend.checkpoint import Config
+from stepgen.frontend.families.experts import experts
+from stepgen.frontend.families.llama import Llama
 
 
 class Mixtral(Llama):

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ..checkpoint import Config
-from .llama import Llama
-from .windows import by_type
+from stepgen.frontend.checkpoint import Config
+from stepgen.frontend.families.llama import Llama
+from stepgen.frontend.families.windows import by_type
 
 
 class Qwen2(Llama):

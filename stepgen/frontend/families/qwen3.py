@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .qwen2 import Qwen2
+from stepgen.frontend.families.qwen2 import Qwen2
 
 
 class Qwen3(Qwen2):

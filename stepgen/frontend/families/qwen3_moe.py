@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ..builder import Handle
-from .experts import experts
-from .qwen3 import Qwen3
+from stepgen.frontend.builder import Handle
+from stepgen.frontend.families.experts import experts
+from stepgen.frontend.families.qwen3 import Qwen3
 
 
 class Qwen3Moe(Qwen3):

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ...ir.arguments import shown
-from ...ir.errors import StepError
-from ..checkpoint import Config
+from stepgen.frontend.checkpoint import Config
+from stepgen.ir.arguments import shown
+from stepgen.ir.errors import StepError
 
 Floats = npt.NDArray[np.float32]
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ...ir.errors import StepError
-from ..checkpoint import Config
+from stepgen.frontend.checkpoint import Config
+from stepgen.ir.errors import StepError
 
 SLIDING, FULL = "sliding_attention", "full_attention"
 """Kinds of layers in a config."""

@@ -8,17 +8,17 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ...functions.bases import Unary
-from ...ir.dtypes import ElementType, f32
-from ...ir.fn import fn
-from ...ir.function import Function
-from ...ir.stream import Stream
-from ..kind import Kind, Operands, Value
-from ..rows import Rows
-from ..run import OpRun
-from ..sent import given, sent
-from ..site import Site
-from ..weight import Array, Weight
+from stepgen.frontend.kind import Kind, Operands, Value
+from stepgen.frontend.rows import Rows
+from stepgen.frontend.run import OpRun
+from stepgen.frontend.sent import given, sent
+from stepgen.frontend.site import Site
+from stepgen.frontend.weight import Array, Weight
+from stepgen.functions.bases import Unary
+from stepgen.ir.dtypes import ElementType, f32
+from stepgen.ir.fn import fn
+from stepgen.ir.function import Function
+from stepgen.ir.stream import Stream
 
 
 @dataclass(frozen=True)

@@ -7,20 +7,20 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 
-from ...ir.dtypes import int8
-from ...ir.fn import fn
-from ..cached import NO_INTEGER
-from ..form import Form, Weights, real
-from ..integers import MOST, Numbers, powers, products, quotients
-from ..kind import Kind, Operands, Value
-from ..rows import Rows
-from ..run import OpRun
-from ..site import Site
-from ..weight import Array, Weight
-from .attention import Attention, packed, unpacked
+from stepgen.frontend.cached import NO_INTEGER
+from stepgen.frontend.form import Form, Weights, real
+from stepgen.frontend.integers import MOST, Numbers, powers, products, quotients
+from stepgen.frontend.kind import Kind, Operands, Value
+from stepgen.frontend.kinds.attention import Attention, packed, unpacked
+from stepgen.frontend.rows import Rows
+from stepgen.frontend.run import OpRun
+from stepgen.frontend.site import Site
+from stepgen.frontend.weight import Array, Weight
+from stepgen.ir.dtypes import int8
+from stepgen.ir.fn import fn
 
 if TYPE_CHECKING:
-    from ..quantizing.making import Making
+    from stepgen.frontend.quantizing.making import Making
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from ...ir.dtypes import int32
-from ...ir.fn import fn
-from ..integers import Numbers, moved
-from ..kind import Kind, Operands, Value
-from ..rows import Rows
-from ..run import OpRun
-from ..site import Site
-from ..weight import Array
+from stepgen.frontend.integers import Numbers, moved
+from stepgen.frontend.kind import Kind, Operands, Value
+from stepgen.frontend.rows import Rows
+from stepgen.frontend.run import OpRun
+from stepgen.frontend.site import Site
+from stepgen.frontend.weight import Array
+from stepgen.ir.dtypes import int32
+from stepgen.ir.fn import fn
 
 
 @dataclass(frozen=True)

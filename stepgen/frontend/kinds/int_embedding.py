@@ -5,16 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from ...ir.dtypes import int16
-from ..form import Form, Weights
-from ..kind import Kind, Operands, Value
-from ..rows import Rows
-from ..site import Site
-from ..weight import Weight
-from .embedding import Embedding
+from stepgen.frontend.form import Form, Weights
+from stepgen.frontend.kind import Kind, Operands, Value
+from stepgen.frontend.kinds.embedding import Embedding
+from stepgen.frontend.rows import Rows
+from stepgen.frontend.site import Site
+from stepgen.frontend.weight import Weight
+from stepgen.ir.dtypes import int16
 
 if TYPE_CHECKING:
-    from ..quantizing.making import Making
+    from stepgen.frontend.quantizing.making import Making
 
 
 @dataclass(frozen=True)

@@ -7,12 +7,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from ...functions.bases import Unary
-from ...ir.dtypes import int8, int16
-from ...ir.fn import fn
-from ...ir.stream import Stream
-from ..form import Form, Weights, real
-from ..integers import (
+from stepgen.frontend.form import Form, Weights, real
+from stepgen.frontend.integers import (
     SHARE,
     Numbers,
     moved,
@@ -23,15 +19,19 @@ from ..integers import (
     results,
     tabulated,
 )
-from ..kind import Kind, Operands, Value
-from ..rows import Rows
-from ..run import OpRun
-from ..site import Site
-from ..weight import Array, Weight
-from .experts import Chosen, Experts, one_by_one, together
+from stepgen.frontend.kind import Kind, Operands, Value
+from stepgen.frontend.kinds.experts import Chosen, Experts, one_by_one, together
+from stepgen.frontend.rows import Rows
+from stepgen.frontend.run import OpRun
+from stepgen.frontend.site import Site
+from stepgen.frontend.weight import Array, Weight
+from stepgen.functions.bases import Unary
+from stepgen.ir.dtypes import int8, int16
+from stepgen.ir.fn import fn
+from stepgen.ir.stream import Stream
 
 if TYPE_CHECKING:
-    from ..quantizing.making import Making
+    from stepgen.frontend.quantizing.making import Making
 
 _INNER = (("gate", "int8"), ("up", "int16"), ("hidden", "int8"))
 """What is computed inside, and its element type."""

@@ -5,21 +5,21 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
-from ...ir.dtypes import int8, int32
-from ...ir.fn import fn
-from ..form import Form, Weights
-from ..integers import Numbers, moved, products
-from ..kind import Kind, Operands, Value
-from ..products import product
-from ..rows import Rows
-from ..run import OpRun
-from ..sharing import Matrix
-from ..site import Site
-from ..weight import Array, Weight
-from .linear import Linear
+from stepgen.frontend.form import Form, Weights
+from stepgen.frontend.integers import Numbers, moved, products
+from stepgen.frontend.kind import Kind, Operands, Value
+from stepgen.frontend.kinds.linear import Linear
+from stepgen.frontend.products import product
+from stepgen.frontend.rows import Rows
+from stepgen.frontend.run import OpRun
+from stepgen.frontend.sharing import Matrix
+from stepgen.frontend.site import Site
+from stepgen.frontend.weight import Array, Weight
+from stepgen.ir.dtypes import int8, int32
+from stepgen.ir.fn import fn
 
 if TYPE_CHECKING:
-    from ..quantizing.making import Making
+    from stepgen.frontend.quantizing.making import Making
 
 
 @dataclass(frozen=True)

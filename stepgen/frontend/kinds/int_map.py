@@ -5,20 +5,20 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
-from ...functions.arithmetic import Add, Mul, Sub
-from ...functions.bases import Unary
-from ...ir.fn import fn
-from ..form import Form, Weights, real
-from ..integers import Numbers, moved, tabulated
-from ..kind import Kind, Operands, Value
-from ..rows import Rows
-from ..run import OpRun
-from ..site import Site
-from ..weight import Array
-from .map import Map
+from stepgen.frontend.form import Form, Weights, real
+from stepgen.frontend.integers import Numbers, moved, tabulated
+from stepgen.frontend.kind import Kind, Operands, Value
+from stepgen.frontend.kinds.map import Map
+from stepgen.frontend.rows import Rows
+from stepgen.frontend.run import OpRun
+from stepgen.frontend.site import Site
+from stepgen.frontend.weight import Array
+from stepgen.functions.arithmetic import Add, Mul, Sub
+from stepgen.functions.bases import Unary
+from stepgen.ir.fn import fn
 
 if TYPE_CHECKING:
-    from ..quantizing.making import Making
+    from stepgen.frontend.quantizing.making import Making
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -6,19 +6,19 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
-from ...ir.dtypes import bf16, int16, int32
-from ...ir.fn import fn
-from ..form import Form, Weights
-from ..integers import Numbers, moved
-from ..kind import Kind, Operands, Value
-from ..rows import Rows
-from ..run import OpRun
-from ..site import Site
-from ..weight import Array
-from .norm import Norm
+from stepgen.frontend.form import Form, Weights
+from stepgen.frontend.integers import Numbers, moved
+from stepgen.frontend.kind import Kind, Operands, Value
+from stepgen.frontend.kinds.norm import Norm
+from stepgen.frontend.rows import Rows
+from stepgen.frontend.run import OpRun
+from stepgen.frontend.site import Site
+from stepgen.frontend.weight import Array
+from stepgen.ir.dtypes import bf16, int16, int32
+from stepgen.ir.fn import fn
 
 if TYPE_CHECKING:
-    from ..quantizing.making import Making
+    from stepgen.frontend.quantizing.making import Making
 
 
 @dataclass(frozen=True)

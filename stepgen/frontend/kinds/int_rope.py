@@ -7,19 +7,19 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 
-from ...ir.dtypes import int16
-from ...ir.fn import fn
-from ..form import Form, Weights, real
-from ..integers import SHARE, Numbers, integers, moved
-from ..kind import Kind, Operands, Value
-from ..rows import Rows
-from ..run import OpRun
-from ..site import Site
-from ..weight import Array, Weight
-from .rope import Rope
+from stepgen.frontend.form import Form, Weights, real
+from stepgen.frontend.integers import SHARE, Numbers, integers, moved
+from stepgen.frontend.kind import Kind, Operands, Value
+from stepgen.frontend.kinds.rope import Rope
+from stepgen.frontend.rows import Rows
+from stepgen.frontend.run import OpRun
+from stepgen.frontend.site import Site
+from stepgen.frontend.weight import Array, Weight
+from stepgen.ir.dtypes import int16
+from stepgen.ir.fn import fn
 
 if TYPE_CHECKING:
-    from ..quantizing.making import Making
+    from stepgen.frontend.quantizing.making import Making
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ...ir.dtypes import f32
-from ...ir.fn import fn
-from ..kind import Kind, Operands, Value
-from ..products import product
-from ..rows import Rows
-from ..run import OpRun
-from ..sharing import Matrix
-from ..site import Site
-from ..weight import Array, Weight
+from stepgen.frontend.kind import Kind, Operands, Value
+from stepgen.frontend.products import product
+from stepgen.frontend.rows import Rows
+from stepgen.frontend.run import OpRun
+from stepgen.frontend.sharing import Matrix
+from stepgen.frontend.site import Site
+from stepgen.frontend.weight import Array, Weight
+from stepgen.ir.dtypes import f32
+from stepgen.ir.fn import fn
 
 
 @dataclass(frozen=True)

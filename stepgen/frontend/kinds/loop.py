@@ -6,17 +6,17 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ...ir.dtypes import address
-from ...ir.fn import fn
-from ...ops.partition import partition
-from ...ops.reassemble import reassemble
-from ..kind import Kind, Operands, Value
-from ..model import Op
-from ..rows import Layers, Rows
-from ..run import OpRun
-from ..sharing import arrays
-from ..site import Site
-from ..weight import Array, Weight
+from stepgen.frontend.kind import Kind, Operands, Value
+from stepgen.frontend.model import Op
+from stepgen.frontend.rows import Layers, Rows
+from stepgen.frontend.run import OpRun
+from stepgen.frontend.sharing import arrays
+from stepgen.frontend.site import Site
+from stepgen.frontend.weight import Array, Weight
+from stepgen.ir.dtypes import address
+from stepgen.ir.fn import fn
+from stepgen.ops.partition import partition
+from stepgen.ops.reassemble import reassemble
 
 
 @dataclass(frozen=True)

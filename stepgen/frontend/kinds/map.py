@@ -6,13 +6,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ...functions.bases import Binary, Unary
-from ...ir.function import Function
-from ..kind import Kind, Operands, Value
-from ..rows import Rows
-from ..run import OpRun
-from ..site import Site
-from ..weight import Array
+from stepgen.frontend.kind import Kind, Operands, Value
+from stepgen.frontend.rows import Rows
+from stepgen.frontend.run import OpRun
+from stepgen.frontend.site import Site
+from stepgen.frontend.weight import Array
+from stepgen.functions.bases import Binary, Unary
+from stepgen.ir.function import Function
 
 
 @dataclass(frozen=True)

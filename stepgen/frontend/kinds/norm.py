@@ -7,13 +7,13 @@ from typing import Literal
 
 import numpy as np
 
-from ...ir.dtypes import f32
-from ...ir.fn import fn
-from ..kind import Kind, Operands, Value
-from ..rows import Rows
-from ..run import OpRun
-from ..site import Site
-from ..weight import Array, Weight
+from stepgen.frontend.kind import Kind, Operands, Value
+from stepgen.frontend.rows import Rows
+from stepgen.frontend.run import OpRun
+from stepgen.frontend.site import Site
+from stepgen.frontend.weight import Array, Weight
+from stepgen.ir.dtypes import f32
+from stepgen.ir.fn import fn
 
 
 @dataclass(frozen=True)

@@ -7,17 +7,17 @@ from typing import Any
 
 import numpy as np
 
-from ...ir.dtypes import f32, int4, int8
-from ...ir.fn import fn
-from ...ir.stream import Stream
-from ..integers import Numbers, products
-from ..kind import Operands, Value
-from ..places import counted, in_places
-from ..rows import Rows
-from ..run import OpRun
-from ..site import Site
-from ..weight import Array, Weight
-from .experts import Chosen, Experts, one_by_one
+from stepgen.frontend.integers import Numbers, products
+from stepgen.frontend.kind import Operands, Value
+from stepgen.frontend.kinds.experts import Chosen, Experts, one_by_one
+from stepgen.frontend.places import counted, in_places
+from stepgen.frontend.rows import Rows
+from stepgen.frontend.run import OpRun
+from stepgen.frontend.site import Site
+from stepgen.frontend.weight import Array, Weight
+from stepgen.ir.dtypes import f32, int4, int8
+from stepgen.ir.fn import fn
+from stepgen.ir.stream import Stream
 
 
 @dataclass(frozen=True)

@@ -7,18 +7,18 @@ from typing import Any
 
 import numpy as np
 
-from ...ir.dtypes import ElementType, f32, int4, int8, int32
-from ...ir.fn import fn
-from ..integers import Numbers, products
-from ..kind import Kind, Operands, Value
-from ..places import counted, in_places
-from ..products import by_tiles, product
-from ..rows import Rows
-from ..run import OpRun
-from ..sharing import Matrix
-from ..site import Site
-from ..weight import Array, Weight
-from .linear import Linear
+from stepgen.frontend.integers import Numbers, products
+from stepgen.frontend.kind import Kind, Operands, Value
+from stepgen.frontend.kinds.linear import Linear
+from stepgen.frontend.places import counted, in_places
+from stepgen.frontend.products import by_tiles, product
+from stepgen.frontend.rows import Rows
+from stepgen.frontend.run import OpRun
+from stepgen.frontend.sharing import Matrix
+from stepgen.frontend.site import Site
+from stepgen.frontend.weight import Array, Weight
+from stepgen.ir.dtypes import ElementType, f32, int4, int8, int32
+from stepgen.ir.fn import fn
 
 
 @dataclass(frozen=True)

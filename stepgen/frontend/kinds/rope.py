@@ -8,15 +8,15 @@ from typing import Literal
 
 import numpy as np
 
-from ...ir.dtypes import ElementType, f32
-from ...ir.fn import fn
-from ...ir.stream import Stream
-from ...ops.concat import concat
-from ..kind import Kind, Operands, Value
-from ..rows import Rows
-from ..run import OpRun
-from ..site import Site
-from ..weight import Array, Weight, computed
+from stepgen.frontend.kind import Kind, Operands, Value
+from stepgen.frontend.rows import Rows
+from stepgen.frontend.run import OpRun
+from stepgen.frontend.site import Site
+from stepgen.frontend.weight import Array, Weight, computed
+from stepgen.ir.dtypes import ElementType, f32
+from stepgen.ir.fn import fn
+from stepgen.ir.stream import Stream
+from stepgen.ops.concat import concat
 
 
 @dataclass(frozen=True)

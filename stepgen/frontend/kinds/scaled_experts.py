@@ -9,16 +9,24 @@ from typing import Any
 
 import numpy as np
 
-from ...ir.dtypes import int4, int8
-from ...ir.fn import fn
-from ...ir.stream import Stream
-from ..kind import Operands, Value
-from ..rows import Rows
-from ..run import OpRun
-from ..site import Site
-from ..steps import both, both_weights, counted, in_steps, inverse, made_real, scaled_sums
-from ..weight import Array, Weight
-from .experts import Chosen, Experts, one_by_one
+from stepgen.frontend.kind import Operands, Value
+from stepgen.frontend.kinds.experts import Chosen, Experts, one_by_one
+from stepgen.frontend.rows import Rows
+from stepgen.frontend.run import OpRun
+from stepgen.frontend.site import Site
+from stepgen.frontend.steps import (
+    both,
+    both_weights,
+    counted,
+    in_steps,
+    inverse,
+    made_real,
+    scaled_sums,
+)
+from stepgen.frontend.weight import Array, Weight
+from stepgen.ir.dtypes import int4, int8
+from stepgen.ir.fn import fn
+from stepgen.ir.stream import Stream
 
 SCALED = ("gate", "up", "down")
 """Weights with scales; the router has real numbers."""

@@ -7,19 +7,16 @@ from functools import reduce
 
 import numpy as np
 
-from ...compile.regrouping import Tiles
-from ...ir.dtypes import ElementType, f32, int4, int8, int32
-from ...ir.fn import fn
-from ...ir.stream import Stream
-from ...semantics.numbers import round_to
-from ..integers import Numbers
-from ..kind import Kind, Operands, Value
-from ..products import by_tiles, product, rows_by_slices
-from ..rows import Rows
-from ..run import OpRun
-from ..sharing import Matrix
-from ..site import Site
-from ..steps import (
+from stepgen.compile.regrouping import Tiles
+from stepgen.frontend.integers import Numbers
+from stepgen.frontend.kind import Kind, Operands, Value
+from stepgen.frontend.kinds.linear import Linear
+from stepgen.frontend.products import by_tiles, product, rows_by_slices
+from stepgen.frontend.rows import Rows
+from stepgen.frontend.run import OpRun
+from stepgen.frontend.sharing import Matrix
+from stepgen.frontend.site import Site
+from stepgen.frontend.steps import (
     as_sums,
     both,
     both_weights,
@@ -28,8 +25,11 @@ from ..steps import (
     made_real,
     scaled_sums,
 )
-from ..weight import Array, Weight, computed
-from .linear import Linear
+from stepgen.frontend.weight import Array, Weight, computed
+from stepgen.ir.dtypes import ElementType, f32, int4, int8, int32
+from stepgen.ir.fn import fn
+from stepgen.ir.stream import Stream
+from stepgen.semantics.numbers import round_to
 
 
 @dataclass(frozen=True)

@@ -7,14 +7,14 @@ from pathlib import Path
 
 import numpy as np
 
-from ...ir.arguments import checked
-from ...ir.errors import StepError
-from ..builder import Builder
-from ..drawing import drawn
-from ..imported import Imported
-from ..model import Model
-from .reading import OnnxFile
-from .translating import Translator
+from stepgen.frontend.builder import Builder
+from stepgen.frontend.drawing import drawn
+from stepgen.frontend.imported import Imported
+from stepgen.frontend.model import Model
+from stepgen.frontend.onnxfile.reading import OnnxFile
+from stepgen.frontend.onnxfile.translating import Translator
+from stepgen.ir.arguments import checked
+from stepgen.ir.errors import StepError
 
 MOST_ERROR = 1e-4
 """Largest error of an import, as a part of the largest output; else it is refused."""
@@ -77,7 +77,7 @@ def _compared(model: Model, file: OnnxFile, count: int) -> float:
 
 
 def _numpy(element: int) -> np.dtype[np.generic]:
-    from .needed import onnx
+    from stepgen.frontend.onnxfile.needed import onnx
 
     found: np.dtype[np.generic] = onnx().helper.tensor_dtype_to_np_dtype(element)
     return found

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...ir.errors import StepError
+from stepgen.ir.errors import StepError
 
 
 def onnx() -> Any:

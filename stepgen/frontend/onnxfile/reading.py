@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from ...ir.errors import StepError
-from ..kind import TOKENS
-from ..weight import Array
-from .needed import onnx
+from stepgen.frontend.kind import TOKENS
+from stepgen.frontend.onnxfile.needed import onnx
+from stepgen.frontend.weight import Array
+from stepgen.ir.errors import StepError
 
 
 class OnnxFile:

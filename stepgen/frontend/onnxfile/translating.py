@@ -10,18 +10,18 @@ from typing import Any, Literal
 
 import numpy as np
 
-from ...ir.errors import StepError
-from ...ir.fn import fn
-from ..builder import Builder, Handle
-from ..formulas import chain_for, close, pair_for, with_constant
-from ..kind import Kind
-from ..kinds.embedding import Embedding
-from ..kinds.linear import Linear
-from ..kinds.map import Map
-from ..kinds.norm import Norm
-from ..weight import Array
-from .needed import onnx
-from .reading import OnnxFile
+from stepgen.frontend.builder import Builder, Handle
+from stepgen.frontend.formulas import chain_for, close, pair_for, with_constant
+from stepgen.frontend.kind import Kind
+from stepgen.frontend.kinds.embedding import Embedding
+from stepgen.frontend.kinds.linear import Linear
+from stepgen.frontend.kinds.map import Map
+from stepgen.frontend.kinds.norm import Norm
+from stepgen.frontend.onnxfile.needed import onnx
+from stepgen.frontend.onnxfile.reading import OnnxFile
+from stepgen.frontend.weight import Array
+from stepgen.ir.errors import StepError
+from stepgen.ir.fn import fn
 
 _REDUCING = ("ReduceMean", "ReduceSum", "ReduceSumSquare")
 

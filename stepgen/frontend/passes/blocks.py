@@ -7,10 +7,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from ...ir.errors import StepError
-from ..kind import Value
-from ..model import Model, Op, short
-from ..weight import Array, Weight
+from stepgen.frontend.kind import Value
+from stepgen.frontend.model import Model, Op, short
+from stepgen.frontend.weight import Array, Weight
+from stepgen.ir.errors import StepError
 
 
 def block(model: Model, name: str, layer: int = 0) -> Model:

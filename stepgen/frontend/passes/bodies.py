@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from ..kind import Kind
-from ..model import Model, Op, walk
-from ..weight import Weight
+from stepgen.frontend.kind import Kind
+from stepgen.frontend.model import Model, Op, walk
+from stepgen.frontend.weight import Weight
 
 
 @dataclass

@@ -6,15 +6,15 @@ from dataclasses import replace
 
 import numpy as np
 
-from ...functions.arithmetic import Scale
-from ..kinds.embedding import Embedding
-from ..kinds.linear import Linear
-from ..kinds.map import Map
-from ..kinds.norm import Norm
-from ..model import Model, Op
-from ..weight import Weight, computed
-from .bodies import Body, rewritten
-from .dead import drop_dead
+from stepgen.frontend.kinds.embedding import Embedding
+from stepgen.frontend.kinds.linear import Linear
+from stepgen.frontend.kinds.map import Map
+from stepgen.frontend.kinds.norm import Norm
+from stepgen.frontend.model import Model, Op
+from stepgen.frontend.passes.bodies import Body, rewritten
+from stepgen.frontend.passes.dead import drop_dead
+from stepgen.frontend.weight import Weight, computed
+from stepgen.functions.arithmetic import Scale
 
 
 def fold_constants(model: Model) -> Model:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from ..model import Model, Op
-from .bodies import with_ops
+from stepgen.frontend.model import Model, Op
+from stepgen.frontend.passes.bodies import with_ops
 
 
 def drop_dead(model: Model) -> Model:

@@ -8,10 +8,10 @@ from dataclasses import dataclass, replace
 from itertools import groupby, pairwise
 from typing import Any
 
-from ..kinds.loop import Loop
-from ..model import Model, Op, walk
-from ..weight import Weight, stacked
-from .bodies import with_ops
+from stepgen.frontend.kinds.loop import Loop
+from stepgen.frontend.model import Model, Op, walk
+from stepgen.frontend.passes.bodies import with_ops
+from stepgen.frontend.weight import Weight, stacked
 
 _LAYER = re.compile(r"(?:(.*?)\.)?(\d+)(?:\.|$)")
 """The first number in the path of a module is that of the layer."""

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from ..kinds.linear import Linear
-from ..kinds.scaled_linear import ScaledLinear
-from ..kinds.split import Split
-from ..model import Model, Op
-from ..weight import Weight, joined
-from .bodies import Body, rewritten
+from stepgen.frontend.kinds.linear import Linear
+from stepgen.frontend.kinds.scaled_linear import ScaledLinear
+from stepgen.frontend.kinds.split import Split
+from stepgen.frontend.model import Model, Op
+from stepgen.frontend.passes.bodies import Body, rewritten
+from stepgen.frontend.weight import Weight, joined
 
 
 def split_linears(model: Model) -> Model:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..kinds.experts import Experts
-from ..kinds.linear import Linear
-from ..kinds.norm import Norm
-from ..model import Model, Op
-from ..weight import Array, Weight, computed
-from .bodies import Body, rewritten
+from stepgen.frontend.kinds.experts import Experts
+from stepgen.frontend.kinds.linear import Linear
+from stepgen.frontend.kinds.norm import Norm
+from stepgen.frontend.model import Model, Op
+from stepgen.frontend.passes.bodies import Body, rewritten
+from stepgen.frontend.weight import Array, Weight, computed
 
 
 def fold_norms(model: Model) -> Model:

@@ -6,15 +6,15 @@ from dataclasses import replace
 
 import numpy as np
 
-from ..kinds.attention import Attention
-from ..kinds.heads import Heads
-from ..kinds.linear import Linear
-from ..kinds.norm import Norm
-from ..kinds.rope import Rope
-from ..kinds.scaled_linear import ScaledLinear
-from ..model import Model, Op
-from ..weight import Weight
-from .bodies import Body, rewritten
+from stepgen.frontend.kinds.attention import Attention
+from stepgen.frontend.kinds.heads import Heads
+from stepgen.frontend.kinds.linear import Linear
+from stepgen.frontend.kinds.norm import Norm
+from stepgen.frontend.kinds.rope import Rope
+from stepgen.frontend.kinds.scaled_linear import ScaledLinear
+from stepgen.frontend.model import Model, Op
+from stepgen.frontend.passes.bodies import Body, rewritten
+from stepgen.frontend.weight import Weight
 
 LINEARS = (Linear, ScaledLinear)
 

@@ -10,12 +10,12 @@ from typing import Any, Literal
 
 import numpy as np
 
-from ...ir.function import Function
-from ..formulas import chain_for, chains, close, pair_for
-from ..kinds.attention import Attention
-from ..kinds.experts import Experts
-from ..weight import Array
-from .needed import torch
+from stepgen.frontend.formulas import chain_for, chains, close, pair_for
+from stepgen.frontend.kinds.attention import Attention
+from stepgen.frontend.kinds.experts import Experts
+from stepgen.frontend.pytorch.needed import torch
+from stepgen.frontend.weight import Array
+from stepgen.ir.function import Function
 
 ALONE: Any = SimpleNamespace(run=SimpleNamespace(state=None), note=lambda what, made: None)
 """In place of the step of a run, for operations that are computed by themselves."""

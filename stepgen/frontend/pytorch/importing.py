@@ -10,18 +10,18 @@ from typing import Any
 
 import numpy as np
 
-from ...ir.arguments import shown
-from ...ir.errors import StepError
-from ..builder import Builder
-from ..drawing import drawn
-from ..imported import Imported
-from ..kind import TOKENS
-from ..model import Model
-from .needed import torch
-from .patching import patched
-from .quantized import linears_alone
-from .translating import Translator
-from .values import WRAPPED
+from stepgen.frontend.builder import Builder
+from stepgen.frontend.drawing import drawn
+from stepgen.frontend.imported import Imported
+from stepgen.frontend.kind import TOKENS
+from stepgen.frontend.model import Model
+from stepgen.frontend.pytorch.needed import torch
+from stepgen.frontend.pytorch.patching import patched
+from stepgen.frontend.pytorch.quantized import linears_alone
+from stepgen.frontend.pytorch.translating import Translator
+from stepgen.frontend.pytorch.values import WRAPPED
+from stepgen.ir.arguments import shown
+from stepgen.ir.errors import StepError
 
 MOST_ERROR = 1e-4
 """Largest error of an import, as a part of the largest output; else it is refused."""

@@ -6,9 +6,9 @@ import sys
 from dataclasses import replace
 from typing import Any
 
-from ..kinds.heads import Heads
-from ..kinds.split import Split
-from .values import Val, Values
+from stepgen.frontend.kinds.heads import Heads
+from stepgen.frontend.kinds.split import Split
+from stepgen.frontend.pytorch.values import Val, Values
 
 
 class Layout(Values):

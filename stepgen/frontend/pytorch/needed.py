@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from ...ir.errors import StepError
+from stepgen.ir.errors import StepError
 
 OLDEST = (2, 6)
 """Version of PyTorch whose export is known."""

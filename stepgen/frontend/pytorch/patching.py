@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from ...ir.errors import StepError
-from ..formulas import close
-from .formulas import Block, numbers, recognised
-from .needed import torch
+from stepgen.frontend.formulas import close
+from stepgen.frontend.pytorch.formulas import Block, numbers, recognised
+from stepgen.frontend.pytorch.needed import torch
+from stepgen.ir.errors import StepError
 
 ROPE = "apply_rotary_pos_emb"
 """Of the modules of transformers: what turns queries and keys."""

@@ -12,11 +12,11 @@ from typing import Any
 
 import numpy as np
 
-from ..kinds.scaled_linear import ScaledLinear
-from ..weight import Array
-from .layout import Layout
-from .needed import torch
-from .values import Val, short
+from stepgen.frontend.kinds.scaled_linear import ScaledLinear
+from stepgen.frontend.pytorch.layout import Layout
+from stepgen.frontend.pytorch.needed import torch
+from stepgen.frontend.pytorch.values import Val, short
+from stepgen.frontend.weight import Array
 
 QUANTIZE, DEQUANTIZE = "quantize_per_tensor", "dequantize_per_tensor"
 BITS = 8

@@ -9,17 +9,17 @@ from typing import Any
 
 import numpy as np
 
-from ..formulas import with_constant
-from ..kinds.embedding import Embedding
-from ..kinds.experts import Experts
-from ..kinds.map import Map
-from ..kinds.norm import Norm
-from ..kinds.rope import Rope
-from ..model import Model
-from .formulas import Block, chain_of, numbers, pair_of
-from .needed import torch
-from .quantized import Quantized
-from .values import Val, short
+from stepgen.frontend.formulas import with_constant
+from stepgen.frontend.kinds.embedding import Embedding
+from stepgen.frontend.kinds.experts import Experts
+from stepgen.frontend.kinds.map import Map
+from stepgen.frontend.kinds.norm import Norm
+from stepgen.frontend.kinds.rope import Rope
+from stepgen.frontend.model import Model
+from stepgen.frontend.pytorch.formulas import Block, chain_of, numbers, pair_of
+from stepgen.frontend.pytorch.needed import torch
+from stepgen.frontend.pytorch.quantized import Quantized
+from stepgen.frontend.pytorch.values import Val, short
 
 _SAME = (
     *("contiguous", "clone", "_to_copy", "to", "alias", "detach", "detach_", "dropout"),

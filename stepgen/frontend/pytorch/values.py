@@ -11,16 +11,16 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
-from ...ir.errors import StepError
-from ..builder import Builder, Handle
-from ..kind import Kind
-from ..kinds.attention import Attention
-from ..kinds.heads import Heads
-from ..kinds.join import Join
-from ..kinds.linear import Linear
-from ..kinds.map import Map
-from .formulas import Block
-from .needed import torch
+from stepgen.frontend.builder import Builder, Handle
+from stepgen.frontend.kind import Kind
+from stepgen.frontend.kinds.attention import Attention
+from stepgen.frontend.kinds.heads import Heads
+from stepgen.frontend.kinds.join import Join
+from stepgen.frontend.kinds.linear import Linear
+from stepgen.frontend.kinds.map import Map
+from stepgen.frontend.pytorch.formulas import Block
+from stepgen.frontend.pytorch.needed import torch
+from stepgen.ir.errors import StepError
 
 WRAPPED = "m"
 """Name of the module in what is exported around it."""

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from ...ir.errors import StepError
-from ..model import Model
-from ..weight import Array
-from .ranges import Ranges
+from stepgen.frontend.model import Model
+from stepgen.frontend.quantizing.ranges import Ranges
+from stepgen.frontend.weight import Array
+from stepgen.ir.errors import StepError
 
 LEAST = 2
 """Tokens that a loss needs: one, and the one behind it."""

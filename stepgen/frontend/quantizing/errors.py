@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from ..kind import Value
-from ..model import Model
-from ..weight import Array
-from .groups import keeps
+from stepgen.frontend.kind import Value
+from stepgen.frontend.model import Model
+from stepgen.frontend.quantizing.groups import keeps
+from stepgen.frontend.weight import Array
 
 
 @dataclass(frozen=True)

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from ...functions.arithmetic import Add, Sub
-from ..form import forms
-from ..kinds.heads import Heads
-from ..kinds.join import Join
-from ..kinds.loop import Loop
-from ..kinds.map import Map
-from ..kinds.split import Split
-from ..model import Model, Op, walk
+from stepgen.frontend.form import forms
+from stepgen.frontend.kinds.heads import Heads
+from stepgen.frontend.kinds.join import Join
+from stepgen.frontend.kinds.loop import Loop
+from stepgen.frontend.kinds.map import Map
+from stepgen.frontend.kinds.split import Split
+from stepgen.frontend.model import Model, Op, walk
+from stepgen.functions.arithmetic import Add, Sub
 
 _LAYOUT = (Heads, Join, Split, Loop)
 """Kinds that only say where numbers stand: they are those of integers too."""

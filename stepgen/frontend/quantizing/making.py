@@ -8,15 +8,15 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from ...ir.errors import StepError
-from ..form import Form, forms
-from ..integers import integers, places_for
-from ..kind import Kind, Value
-from ..kinds.int_cast import IntCast
-from ..kinds.loop import Loop
-from ..model import Model, Op
-from ..weight import Array, Weight
-from .groups import Groups, keeps
+from stepgen.frontend.form import Form, forms
+from stepgen.frontend.integers import integers, places_for
+from stepgen.frontend.kind import Kind, Value
+from stepgen.frontend.kinds.int_cast import IntCast
+from stepgen.frontend.kinds.loop import Loop
+from stepgen.frontend.model import Model, Op
+from stepgen.frontend.quantizing.groups import Groups, keeps
+from stepgen.frontend.weight import Array, Weight
+from stepgen.ir.errors import StepError
 
 
 @dataclass

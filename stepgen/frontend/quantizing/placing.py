@@ -9,15 +9,15 @@ from typing import Final
 
 import numpy as np
 
-from ..kinds.experts import Experts
-from ..kinds.linear import Linear
-from ..kinds.placed_experts import PlacedExperts
-from ..kinds.placed_linear import PlacedLinear
-from ..model import Op
-from ..passes.bodies import Body
-from ..weight import Array, Weight
-from .scaling import Scaled, check_pairs
-from .schemes import Setting
+from stepgen.frontend.kinds.experts import Experts
+from stepgen.frontend.kinds.linear import Linear
+from stepgen.frontend.kinds.placed_experts import PlacedExperts
+from stepgen.frontend.kinds.placed_linear import PlacedLinear
+from stepgen.frontend.model import Op
+from stepgen.frontend.passes.bodies import Body
+from stepgen.frontend.quantizing.scaling import Scaled, check_pairs
+from stepgen.frontend.quantizing.schemes import Setting
+from stepgen.frontend.weight import Array, Weight
 
 MOST: Final = 32
 """Places of a weight or a value: at most so many, or short of so many."""

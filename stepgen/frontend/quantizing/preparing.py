@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from ..kinds.linear import Linear
-from ..model import Model
-from ..passes.bodies import with_ops
-from ..passes.linears import split_linears
-from ..passes.norms import fold_norms
-from ..passes.rotary import pair_columns
+from stepgen.frontend.kinds.linear import Linear
+from stepgen.frontend.model import Model
+from stepgen.frontend.passes.bodies import with_ops
+from stepgen.frontend.passes.linears import split_linears
+from stepgen.frontend.passes.norms import fold_norms
+from stepgen.frontend.passes.rotary import pair_columns
 
 
 def prepared(model: Model) -> Model:

@@ -8,23 +8,23 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
-from ...ir.arguments import shown
-from ...ir.errors import StepError
-from ..kinds.placed_experts import PlacedExperts
-from ..kinds.placed_linear import PlacedLinear
-from ..kinds.scaled_experts import ScaledExperts
-from ..kinds.scaled_linear import ScaledLinear
-from ..model import Model, walk
-from ..weight import Array
-from .calibration import LEAST, Calibration, cut, losses, ranges
-from .errors import Error, errors
-from .making import Plan
-from .placing import PlacedWeight, Placing
-from .preparing import prepared
-from .ranges import Method, Range, Ranges
-from .scaling import Rounded, Scaled, Scaling
-from .schemes import SCHEMES, Schemes
-from .search import search
+from stepgen.frontend.kinds.placed_experts import PlacedExperts
+from stepgen.frontend.kinds.placed_linear import PlacedLinear
+from stepgen.frontend.kinds.scaled_experts import ScaledExperts
+from stepgen.frontend.kinds.scaled_linear import ScaledLinear
+from stepgen.frontend.model import Model, walk
+from stepgen.frontend.quantizing.calibration import LEAST, Calibration, cut, losses, ranges
+from stepgen.frontend.quantizing.errors import Error, errors
+from stepgen.frontend.quantizing.making import Plan
+from stepgen.frontend.quantizing.placing import PlacedWeight, Placing
+from stepgen.frontend.quantizing.preparing import prepared
+from stepgen.frontend.quantizing.ranges import Method, Range, Ranges
+from stepgen.frontend.quantizing.scaling import Rounded, Scaled, Scaling
+from stepgen.frontend.quantizing.schemes import SCHEMES, Schemes
+from stepgen.frontend.quantizing.search import search
+from stepgen.frontend.weight import Array
+from stepgen.ir.arguments import shown
+from stepgen.ir.errors import StepError
 
 Scheme = Literal["int", "w8", "w4", "w8a8", "w4a8"]
 """How models are quantized.

@@ -7,10 +7,10 @@ from typing import Any, Final, Literal, get_args
 
 import numpy as np
 
-from ...ir.arguments import shown
-from ...ir.errors import StepError
-from ..steps import MOST
-from ..weight import Array
+from stepgen.frontend.steps import MOST
+from stepgen.frontend.weight import Array
+from stepgen.ir.arguments import shown
+from stepgen.ir.errors import StepError
 
 Method = Literal["minmax", "percentile", "mse"]
 """What the largest number that is not cut off is.

@@ -10,18 +10,18 @@ from typing import Any, Generic, Protocol, TypeVar
 
 import numpy as np
 
-from ...ir.errors import StepError
-from ..kinds.experts import Experts
-from ..kinds.linear import Linear
-from ..kinds.scaled_experts import SCALED, ScaledExperts
-from ..kinds.scaled_linear import ScaledLinear
-from ..model import Model, Op, walk
-from ..passes.bodies import Body, rewritten
-from ..products import divisor
-from ..steps import room
-from ..weight import Array, Weight
-from .ranges import Range, Ranges
-from .schemes import Schemes, Setting
+from stepgen.frontend.kinds.experts import Experts
+from stepgen.frontend.kinds.linear import Linear
+from stepgen.frontend.kinds.scaled_experts import SCALED, ScaledExperts
+from stepgen.frontend.kinds.scaled_linear import ScaledLinear
+from stepgen.frontend.model import Model, Op, walk
+from stepgen.frontend.passes.bodies import Body, rewritten
+from stepgen.frontend.products import divisor
+from stepgen.frontend.quantizing.ranges import Range, Ranges
+from stepgen.frontend.quantizing.schemes import Schemes, Setting
+from stepgen.frontend.steps import room
+from stepgen.frontend.weight import Array, Weight
+from stepgen.ir.errors import StepError
 
 SHARES = np.linspace(1.0, 0.6, 17)
 """Of the largest number of a group: what is beyond is cut off, if that makes the error smaller."""

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from typing import Final
 
-from ...ir.arguments import shown
-from ...ir.errors import StepError
-from ..model import Op
+from stepgen.frontend.model import Op
+from stepgen.ir.arguments import shown
+from stepgen.ir.errors import StepError
 
 
 @dataclass(frozen=True)

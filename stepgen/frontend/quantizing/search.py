@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from ...ir.errors import StepError
-from .calibration import Calibration
-from .making import Plan
+from stepgen.frontend.quantizing.calibration import Calibration
+from stepgen.frontend.quantizing.making import Plan
+from stepgen.ir.errors import StepError
 
 SWEEPS = 3
 """Passes over all choices, at most."""

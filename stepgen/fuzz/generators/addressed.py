@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import stepgen as sg
-
-from ...hw.arithmetic.sums import SUMMED
-from ...ir.dims import product_bound
-from ...ir.dtypes import NUMBERS, ElementType, bool_, int4
-from ...ir.stream import Stream
-from .drawing import columns_of, tile_of
-from .reconvergent import Bounded
+from stepgen.fuzz.generators.drawing import columns_of, tile_of
+from stepgen.fuzz.generators.reconvergent import Bounded
+from stepgen.hw.arithmetic.sums import SUMMED
+from stepgen.ir.dims import product_bound
+from stepgen.ir.dtypes import NUMBERS, ElementType, bool_, int4
+from stepgen.ir.stream import Stream
 
 
 class Addressed(Bounded):

@@ -7,15 +7,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import stepgen as sg
-
-from ...hw.arithmetic.sums import MULTIPLIED
-from ...ir.affine import last_tile
-from ...ir.dtypes import INTEGERS, ElementType, int4
-from ...ir.stream import Stream
-from .drawing import columns_of, tile_of
+from stepgen.fuzz.generators.drawing import columns_of, tile_of
+from stepgen.hw.arithmetic.sums import MULTIPLIED
+from stepgen.ir.affine import last_tile
+from stepgen.ir.dtypes import INTEGERS, ElementType, int4
+from stepgen.ir.stream import Stream
 
 if TYPE_CHECKING:
-    from .full import Drawn
+    from stepgen.fuzz.generators.full import Drawn
 
 LARGEST = 48
 """Beats of a matrix, at most, so that runs stay short."""

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import stepgen as sg
-
-from ...ir.dims import product_bound
-from ...ir.dtypes import NUMBERS
-from ...ir.stream import Stream
-from .addressed import Addressed
-from .drawing import columns_of, tile_of
+from stepgen.fuzz.generators.addressed import Addressed
+from stepgen.fuzz.generators.drawing import columns_of, tile_of
+from stepgen.ir.dims import product_bound
+from stepgen.ir.dtypes import NUMBERS
+from stepgen.ir.stream import Stream
 
 MOST_CHOSEN = 6
 """Consumers that data choose from, at most."""

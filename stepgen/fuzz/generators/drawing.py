@@ -8,13 +8,12 @@ from typing import Any
 import numpy as np
 
 import stepgen as sg
-
-from ...hw.design.table import Bus
-from ...ir.dims import Dim
-from ...ir.dtypes import FLOATS, INTEGERS, NUMBERS
-from ...ir.lanes import OTHERS, Lanes
-from ...ir.stream import Stream
-from ...semantics import numbers
+from stepgen.hw.design.table import Bus
+from stepgen.ir.dims import Dim
+from stepgen.ir.dtypes import FLOATS, INTEGERS, NUMBERS
+from stepgen.ir.lanes import OTHERS, Lanes
+from stepgen.ir.stream import Stream
+from stepgen.semantics import numbers
 
 NARROW = 2
 """Lanes of these programs: few, so that rows have several beats."""

@@ -9,31 +9,23 @@ from dataclasses import dataclass
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 import stepgen as sg
-
-from ...compile.circuit import Circuit
-from ...functions import Binary, Unary
-from ...hw.arithmetic.operations import LOOKUP_ROWS, SCALED
-from ...hw.arithmetic.sums import SUMMED
-from ...hw.design.table import Bus
-from ...ir.affine import last_tile
-from ...ir.dims import Dim, product_bound
-from ...ir.dtypes import FLOATS, INTEGERS, NUMBERS, ElementType
-from ...ir.function import (
-    Cut,
-    Function,
-    Mapped,
-    Scanned,
-    function_types,
-    maker,
-)
-from ...ir.operator import own_operators
-from ...ir.stream import Stream
-from ...ir.wire import LANES
-from ..coverage import own_functions
-from . import alike, products
-from .choosing import Choosing
-from .drawing import columns_of, tile_of
-from .plain import steps_of
+from stepgen.compile.circuit import Circuit
+from stepgen.functions import Binary, Unary
+from stepgen.fuzz.coverage import own_functions
+from stepgen.fuzz.generators import alike, products
+from stepgen.fuzz.generators.choosing import Choosing
+from stepgen.fuzz.generators.drawing import columns_of, tile_of
+from stepgen.fuzz.generators.plain import steps_of
+from stepgen.hw.arithmetic.operations import LOOKUP_ROWS, SCALED
+from stepgen.hw.arithmetic.sums import SUMMED
+from stepgen.hw.design.table import Bus
+from stepgen.ir.affine import last_tile
+from stepgen.ir.dims import Dim, product_bound
+from stepgen.ir.dtypes import FLOATS, INTEGERS, NUMBERS, ElementType
+from stepgen.ir.function import Cut, Function, Mapped, Scanned, function_types, maker
+from stepgen.ir.operator import own_operators
+from stepgen.ir.stream import Stream
+from stepgen.ir.wire import LANES
 
 LOADED_ONCE = 64
 """Elements that one read of a tensor has, at most."""

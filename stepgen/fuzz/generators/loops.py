@@ -12,8 +12,7 @@ from typing import Any, Literal
 import numpy as np
 
 import stepgen as sg
-
-from ...ir.stream import Stream
+from stepgen.ir.stream import Stream
 
 COLS = 4
 LONGEST = 3

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import stepgen as sg
-
-from ...ir.stream import Stream
-from .drawing import columns_of
-from .plain import draw
-from .reconvergent import Bounded
+from stepgen.fuzz.generators.drawing import columns_of
+from stepgen.fuzz.generators.plain import draw
+from stepgen.fuzz.generators.reconvergent import Bounded
+from stepgen.ir.stream import Stream
 
 
 class Meeting(Bounded):

@@ -9,13 +9,12 @@ from typing import Any, Literal, cast
 import numpy as np
 
 import stepgen as sg
-
-from ...compile.lower import lower
-from ...ir.dtypes import ElementType
-from ...ir.function import Function
-from ...ir.stream import Stream
-from . import products, stored
-from .drawing import Drawing, columns_of, dims_of, tile_of
+from stepgen.compile.lower import lower
+from stepgen.fuzz.generators import products, stored
+from stepgen.fuzz.generators.drawing import Drawing, columns_of, dims_of, tile_of
+from stepgen.ir.dtypes import ElementType
+from stepgen.ir.function import Function
+from stepgen.ir.stream import Stream
 
 
 class PlainProgram(Drawing):

@@ -5,14 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import stepgen as sg
-
-from ...hw.arithmetic.operations import PLACES
-from ...ir.dtypes import FLOATS, wide
-from ...ir.stream import Stream
-from .drawing import columns_of, tile_of
+from stepgen.fuzz.generators.drawing import columns_of, tile_of
+from stepgen.hw.arithmetic.operations import PLACES
+from stepgen.ir.dtypes import FLOATS, wide
+from stepgen.ir.stream import Stream
 
 if TYPE_CHECKING:
-    from .plain import PlainProgram
+    from stepgen.fuzz.generators.plain import PlainProgram
 
 
 def of_chunks(program: PlainProgram, x: Stream, name: str) -> Stream:

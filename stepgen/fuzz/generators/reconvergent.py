@@ -8,12 +8,11 @@ from typing import Any, cast
 import numpy as np
 
 import stepgen as sg
-
-from ...hw.design.table import Bus
-from ...ir.dims import Dim
-from ...ir.stream import Stream
-from .drawing import columns_of, tile_of
-from .plain import PlainProgram, draw, steps_of
+from stepgen.fuzz.generators.drawing import columns_of, tile_of
+from stepgen.fuzz.generators.plain import PlainProgram, draw, steps_of
+from stepgen.hw.design.table import Bus
+from stepgen.ir.dims import Dim
+from stepgen.ir.stream import Stream
 
 WIDTHS = (1, 2, 4, 8, 16)
 PATTERNS = ("any", "all", "none", "first", "last", "ends", "one")

@@ -7,9 +7,8 @@ from typing import Any
 import numpy as np
 
 import stepgen as sg
-
-from ...compile.transforms.parallelize import parallelize
-from ...ir.stream import Stream
+from stepgen.compile.transforms.parallelize import parallelize
+from stepgen.ir.stream import Stream
 
 
 def drawn(seed: int, data: int = 0, *, memory: bool = True) -> tuple[sg.Graph, dict[str, Any]]:

@@ -9,12 +9,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 import stepgen as sg
-
-from ...ir.affine import last_tile
-from ...ir.stream import Stream
+from stepgen.ir.affine import last_tile
+from stepgen.ir.stream import Stream
 
 if TYPE_CHECKING:
-    from .plain import PlainProgram
+    from stepgen.fuzz.generators.plain import PlainProgram
 
 MOST = 12
 """Rows of a buffer that there is memory for, at most, where the types know no bound."""

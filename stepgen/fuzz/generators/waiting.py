@@ -8,9 +8,8 @@ from typing import Any, Literal
 import numpy as np
 
 import stepgen as sg
-
-from ...ir.stream import Stream
-from . import loops
+from stepgen.fuzz.generators import loops
+from stepgen.ir.stream import Stream
 
 LONGEST = 40
 """Elements of a group, at most."""

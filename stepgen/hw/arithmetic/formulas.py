@@ -5,9 +5,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ...ir.dtypes import ElementType
-from ...semantics.numbers import bfloat16
-from .operations import COMPARISONS, MANTISSA_BITS, Operation
+from stepgen.hw.arithmetic.operations import COMPARISONS, MANTISSA_BITS, Operation
+from stepgen.ir.dtypes import ElementType
+from stepgen.semantics.numbers import bfloat16
 
 __all__ = ["formula"]
 

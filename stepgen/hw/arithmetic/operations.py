@@ -6,8 +6,12 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from ...ir.arguments import shown, take_fields
-from ...ir.dtypes import (
+from stepgen.hw.arithmetic import tabulated
+from stepgen.hw.arithmetic.scaling import IN_BITS, MULTIPLIER_BITS, ROUND, SELECT, plan
+from stepgen.hw.design import stages
+from stepgen.hw.design.ram import Ram
+from stepgen.ir.arguments import shown, take_fields
+from stepgen.ir.dtypes import (
     ELEMENTS,
     INTEGERS,
     NUMBERS,
@@ -19,11 +23,7 @@ from ...ir.dtypes import (
     int16,
     int32,
 )
-from ...ir.errors import StepError
-from ..design import stages
-from ..design.ram import Ram
-from . import tabulated
-from .scaling import IN_BITS, MULTIPLIER_BITS, ROUND, SELECT, plan
+from stepgen.ir.errors import StepError
 
 NARROW_BITS = 16
 """Most bits that are compared and selected in one stage."""

@@ -7,11 +7,11 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from ...ir.dtypes import ELEMENTS, INTEGERS, ElementType, Tile, bool_, int8, wide
-from ...ir.errors import StepError
-from ...semantics import numbers
-from ..design.ram import Ram
-from .operations import MANTISSA_BITS, Operation, Value
+from stepgen.hw.arithmetic.operations import MANTISSA_BITS, Operation, Value
+from stepgen.hw.design.ram import Ram
+from stepgen.ir.dtypes import ELEMENTS, INTEGERS, ElementType, Tile, bool_, int8, wide
+from stepgen.ir.errors import StepError
+from stepgen.semantics import numbers
 
 
 @dataclass(frozen=True)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ...ir.errors import StepError
-from ..design import stages
+from stepgen.hw.design import stages
+from stepgen.ir.errors import StepError
 
 IN_BITS = 32
 FACTOR_BITS = 18

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ...ir.dtypes import ElementType, bf16, f32, int8, int16, wide
-from ...semantics.sums import BIAS, FRACTION, PRODUCT_FRACTION
-from ..design import stages
-from .operations import Operation
-from .pipeline import Pipeline
+from stepgen.hw.arithmetic.operations import Operation
+from stepgen.hw.arithmetic.pipeline import Pipeline
+from stepgen.hw.design import stages
+from stepgen.ir.dtypes import ElementType, bf16, f32, int8, int16, wide
+from stepgen.semantics.sums import BIAS, FRACTION, PRODUCT_FRACTION
 
 __all__ = [
     "ALIGN",

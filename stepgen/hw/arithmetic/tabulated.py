@@ -7,10 +7,10 @@ from functools import cache
 
 import numpy as np
 
-from ...ir.dtypes import ElementType, bf16, f32
-from ...semantics import numbers, tables
-from ...semantics.piecewise import PRECISION, Precision
-from ...semantics.tables import FACTOR_BITS, OCTAVES, POWER_BITS, Slope
+from stepgen.ir.dtypes import ElementType, bf16, f32
+from stepgen.semantics import numbers, tables
+from stepgen.semantics.piecewise import PRECISION, Precision
+from stepgen.semantics.tables import FACTOR_BITS, OCTAVES, POWER_BITS, Slope
 
 __all__ = [
     "FACTOR_BITS",

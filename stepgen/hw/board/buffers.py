@@ -5,12 +5,12 @@ from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import ceil_log2, exact_log2
 
-from ..design import stages
-from ..design.table import Channel
-from ..fifo import Fifo
-from ..primitives import BlockRam, delayed
-from .access import Access
-from .protocol import COUNT_BITS, Count
+from stepgen.hw.board.access import Access
+from stepgen.hw.board.protocol import COUNT_BITS, Count
+from stepgen.hw.design import stages
+from stepgen.hw.design.table import Channel
+from stepgen.hw.fifo import Fifo
+from stepgen.hw.primitives import BlockRam, delayed
 
 __all__ = ["BufferIn", "BufferOut", "ahead_of", "places", "widths"]
 

@@ -14,9 +14,9 @@ from amaranth.hdl import (
 from amaranth.lib import wiring
 from amaranth.lib.wiring import Out
 
-from .. import private
-from .family import Family, Pll
-from .uart import ASYNCHRONOUS
+from stepgen.hw import private
+from stepgen.hw.board.family import Family, Pll
+from stepgen.hw.board.uart import ASYNCHRONOUS
 
 __all__ = ["CLOCK", "Chip", "ports"]
 

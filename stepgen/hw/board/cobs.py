@@ -4,8 +4,8 @@ from amaranth.hdl import Module, Signal
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from ..primitives import BlockRam
-from .crc import FRAME_BYTE
+from stepgen.hw.board.crc import FRAME_BYTE
+from stepgen.hw.primitives import BlockRam
 
 __all__ = ["BLOCK_BYTES", "LONGEST", "Decoder", "Encoder"]
 

@@ -4,7 +4,7 @@ from amaranth.hdl import Cat, Module, Mux, Signal
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from .protocol import CHECK_BYTES, CRC_POLYNOMIAL
+from stepgen.hw.board.protocol import CHECK_BYTES, CRC_POLYNOMIAL
 
 __all__ = ["FRAME_BYTE", "START", "Closer", "following"]
 

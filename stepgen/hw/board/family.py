@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cache
 
-from ...ir.errors import StepError
-from ...ir.registry import classes
-from ..design.block_rams import Blocks
+from stepgen.hw.design.block_rams import Blocks
+from stepgen.ir.errors import StepError
+from stepgen.ir.registry import classes
 
 __all__ = ["Family", "Pll", "family"]
 

@@ -7,12 +7,12 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In
 from amaranth.utils import exact_log2
 
-from ...ir.memory_timing import MemoryTiming
-from ..axi import Axi4
-from ..design import stages
-from ..design.table import Channel
-from ..fifo import Fifo
-from ..primitives import BlockRam, SinglePortRam, delayed
+from stepgen.hw.axi import Axi4
+from stepgen.hw.design import stages
+from stepgen.hw.design.table import Channel
+from stepgen.hw.fifo import Fifo
+from stepgen.hw.primitives import BlockRam, SinglePortRam, delayed
+from stepgen.ir.memory_timing import MemoryTiming
 
 __all__ = ["BLOCK_TIMING", "SINGLE_TIMING", "BlockMemory", "SingleMemory", "queues"]
 

@@ -6,8 +6,8 @@ from math import gcd
 
 from amaranth.hdl import Const, Instance, Signal
 
-from ..design.block_rams import Blocks
-from .family import Family, Pll
+from stepgen.hw.board.family import Family, Pll
+from stepgen.hw.design.block_rams import Blocks
 
 __all__ = ["MmcmFamily"]
 

@@ -5,10 +5,10 @@ from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import exact_log2
 
-from ..design import stages
-from ..primitives import BlockRam
-from .crc import FRAME_BYTE, START, following
-from .protocol import BUFFER_BYTES, CHECK_BYTES, CRC_RESIDUE
+from stepgen.hw.board.crc import FRAME_BYTE, START, following
+from stepgen.hw.board.protocol import BUFFER_BYTES, CHECK_BYTES, CRC_RESIDUE
+from stepgen.hw.design import stages
+from stepgen.hw.primitives import BlockRam
 
 __all__ = ["Requests"]
 

@@ -4,9 +4,9 @@ from amaranth.hdl import Cat, Const, Module, Mux, Signal
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from .access import Access
-from .crc import FRAME_BYTE
-from .protocol import HEADER_BYTES, REPEATS, WORD, Operation, Space, Status
+from stepgen.hw.board.access import Access
+from stepgen.hw.board.crc import FRAME_BYTE
+from stepgen.hw.board.protocol import HEADER_BYTES, REPEATS, WORD, Operation, Space, Status
 
 __all__ = ["Server"]
 

@@ -4,10 +4,10 @@ from amaranth.hdl import Module
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-from ..design.table import Design
-from ..library import inline
-from .sdram.simulated import simulated_chip
-from .top import BoardTop, Surroundings
+from stepgen.hw.board.sdram.simulated import simulated_chip
+from stepgen.hw.board.top import BoardTop, Surroundings
+from stepgen.hw.design.table import Design
+from stepgen.hw.library import inline
 
 __all__ = ["Simulated"]
 

@@ -5,9 +5,9 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import exact_log2
 
-from ..axi import Axi4, Axi4Lite
-from .access import Access
-from .protocol import IDENTITY_WORDS, MAGIC, VERSION, WORD, Identity
+from stepgen.hw.axi import Axi4, Axi4Lite
+from stepgen.hw.board.access import Access
+from stepgen.hw.board.protocol import IDENTITY_WORDS, MAGIC, VERSION, WORD, Identity
 
 INCR = 1
 

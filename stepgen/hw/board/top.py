@@ -11,29 +11,29 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import exact_log2
 
-from ...ir.errors import StepError
-from ...ir.memory_timing import MemoryTiming
-from ...ir.sdram_timing import SdramTiming
-from ..design.registers import address_bits
-from ..design.table import Channel, Design
-from ..fifo import Fifo
-from ..library import inline
-from ..names import verilog_name
-from ..primitives import resets
-from ..sources import circuits
-from ..system import System
-from ..units.axi.params import Axi
-from ..units.sink.params import Sink
-from ..units.source.params import Source
-from . import cobs, uart
-from .buffers import BufferIn, BufferOut
-from .crc import FRAME_BYTE, Closer
-from .memory import BLOCK_TIMING, SINGLE_TIMING, BlockMemory, SingleMemory
-from .protocol import COUNT_WORDS, STREAM_BITS
-from .requests import Requests
-from .sdram import SdramMemory, SdramPins
-from .server import Server
-from .spaces import MemorySpace, RegisterSpace, identity, serve_identity
+from stepgen.hw.board import cobs, uart
+from stepgen.hw.board.buffers import BufferIn, BufferOut
+from stepgen.hw.board.crc import FRAME_BYTE, Closer
+from stepgen.hw.board.memory import BLOCK_TIMING, SINGLE_TIMING, BlockMemory, SingleMemory
+from stepgen.hw.board.protocol import COUNT_WORDS, STREAM_BITS
+from stepgen.hw.board.requests import Requests
+from stepgen.hw.board.sdram import SdramMemory, SdramPins
+from stepgen.hw.board.server import Server
+from stepgen.hw.board.spaces import MemorySpace, RegisterSpace, identity, serve_identity
+from stepgen.hw.design.registers import address_bits
+from stepgen.hw.design.table import Channel, Design
+from stepgen.hw.fifo import Fifo
+from stepgen.hw.library import inline
+from stepgen.hw.names import verilog_name
+from stepgen.hw.primitives import resets
+from stepgen.hw.sources import circuits
+from stepgen.hw.system import System
+from stepgen.hw.units.axi.params import Axi
+from stepgen.hw.units.sink.params import Sink
+from stepgen.hw.units.source.params import Source
+from stepgen.ir.errors import StepError
+from stepgen.ir.memory_timing import MemoryTiming
+from stepgen.ir.sdram_timing import SdramTiming
 
 __all__ = ["BoardTop", "Surroundings"]
 

@@ -6,12 +6,12 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from . import stages
-from .ram import Ram
-from .table import BLOCKRAM
+from stepgen.hw.design import stages
+from stepgen.hw.design.ram import Ram
+from stepgen.hw.design.table import BLOCKRAM
 
 if TYPE_CHECKING:
-    from .table import Channel, Design, Unit
+    from stepgen.hw.design.table import Channel, Design, Unit
 
 SHALLOW = 32
 """Most rows of a memory that is LUT RAM where there is any."""

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ...ir.arguments import ADDRESS_BITS, Address, take_fields
-from ...ir.errors import StepError
-from ...ir.tensor import WORD
+from stepgen.ir.arguments import ADDRESS_BITS, Address, take_fields
+from stepgen.ir.errors import StepError
+from stepgen.ir.tensor import WORD
 
 MOST_OUTSTANDING = 4096
 """Most outstanding bursts: their lengths are kept in a FIFO."""

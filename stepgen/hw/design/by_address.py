@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from ...ir.arguments import Address
-from . import stages
-from .bus import Bus
-from .table import Channel, Design, Unit, index_bits
+from stepgen.hw.design import stages
+from stepgen.hw.design.bus import Bus
+from stepgen.hw.design.table import Channel, Design, Unit, index_bits
+from stepgen.ir.arguments import Address
 
 MOST_AHEAD = 64
 """Most elements in flight: up to this depth their queue has latency 1."""

@@ -6,11 +6,11 @@ import dataclasses
 from dataclasses import dataclass
 from typing import Any
 
-from ...ir.arguments import take_fields
-from ...ir.errors import StepError
-from ...ir.records import record
-from ...ir.wire import KIND_BITS, stop_bits
-from . import older
+from stepgen.hw.design import older
+from stepgen.ir.arguments import take_fields
+from stepgen.ir.errors import StepError
+from stepgen.ir.records import record
+from stepgen.ir.wire import KIND_BITS, stop_bits
 
 REGISTERS, LUTRAM, BLOCKRAM = "registers", "lutram", "blockram"
 LEAST_DEPTH = 2

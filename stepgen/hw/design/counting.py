@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ...ir.errors import StepError
+from stepgen.ir.errors import StepError
 
 if TYPE_CHECKING:
-    from .table import Design
+    from stepgen.hw.design.table import Design
 
 NONE, UNITS, CHANNELS = COUNTING = ("none", "units", "channels")
 """No channels, one for each unit, all."""

@@ -7,11 +7,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from ...ir.records import record
-from .params import UnitParams, params_from
+from stepgen.hw.design.params import UnitParams, params_from
+from stepgen.ir.records import record
 
 if TYPE_CHECKING:
-    from .table import Channel
+    from stepgen.hw.design.table import Channel
 
 REGISTERED = 1
 """Cycles in front of the function, whose operand may come from logic of the unit."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from .table import Channel, Design, Unit
+from stepgen.hw.design.table import Channel, Design, Unit
 
 
 class Format(NamedTuple):

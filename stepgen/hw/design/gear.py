@@ -6,10 +6,10 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ...ir.dtypes import address
+from stepgen.ir.dtypes import address
 
 if TYPE_CHECKING:
-    from .table import Channel
+    from stepgen.hw.design.table import Channel
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from ...ir.dims import Dim
+from stepgen.ir.dims import Dim
 
 RUN = 1 << 20
 """Level of the epoch that is the complete run, its ``DONE`` included."""

@@ -10,20 +10,20 @@ from difflib import get_close_matches
 from types import FunctionType, ModuleType
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from ...ir import registry
-from ...ir.arguments import shown, take_fields
-from ...ir.class_checks import check_class, check_signature
-from ...ir.errors import StepError
-from ...ir.names import identifier
-from ...ir.records import record
-from ...ir.where import user_line
-from .pace import Extents, Part, copied
-from .ram import Ram
-from .registers import UNTOLD
+from stepgen.hw.design.pace import Extents, Part, copied
+from stepgen.hw.design.ram import Ram
+from stepgen.hw.design.registers import UNTOLD
+from stepgen.ir import registry
+from stepgen.ir.arguments import shown, take_fields
+from stepgen.ir.class_checks import check_class, check_signature
+from stepgen.ir.errors import StepError
+from stepgen.ir.names import identifier
+from stepgen.ir.records import record
+from stepgen.ir.where import user_line
 
 if TYPE_CHECKING:
-    from .restop import Levels
-    from .table import Channel, Design, Unit
+    from stepgen.hw.design.restop import Levels
+    from stepgen.hw.design.table import Channel, Design, Unit
 
 
 MOST_PORTS = 1 << 16
@@ -285,7 +285,7 @@ def params_class(kind: str) -> type[UnitParams]:
     StepError
         If no such kind is known.
     """
-    from ..units import load_all
+    from stepgen.hw.units import load_all
 
     load_all()
     if kind not in UnitParams.kinds:

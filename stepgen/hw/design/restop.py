@@ -7,12 +7,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from ...ir.records import record
-from .params import UnitParams, params_from
+from stepgen.hw.design.params import UnitParams, params_from
+from stepgen.ir.records import record
 
 if TYPE_CHECKING:
-    from .pace import Extents, Part
-    from .table import Channel, Unit
+    from stepgen.hw.design.pace import Extents, Part
+    from stepgen.hw.design.table import Channel, Unit
 
 
 @dataclass(frozen=True)
@@ -128,6 +128,6 @@ def parts_of(unit: Unit, extents: Mapping[str, Extents]) -> list[Part]:
 
 
 def _alone(params: UnitParams, x: str, y: str) -> Unit:
-    from .table import Unit
+    from stepgen.hw.design.table import Unit
 
     return Unit.in_order("", params, [x], [y])

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from ...ir.arguments import shown
-from ...ir.errors import StepError
+from stepgen.ir.arguments import shown
+from stepgen.ir.errors import StepError
 
 SHARED, OWN = "shared", "own"
 LOADERS = (SHARED, OWN)

@@ -14,26 +14,26 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, TypeVar
 
-from ...ir.arguments import take_fields
-from ...ir.errors import StepError
-from ...ir.lanes import OTHERS, Lanes
-from ...ir.records import parsed, record, written
-from ...ir.versions import stamped, unstamped
-from . import older
-from .bus import Bus as Bus
-from .bus import Region as Region
-from .bus import width_of as width_of
-from .channel import BLOCKRAM as BLOCKRAM
-from .channel import LEAST_DEPTH as LEAST_DEPTH
-from .channel import LUTRAM as LUTRAM
-from .channel import MEMORY_LATENCY as MEMORY_LATENCY
-from .channel import READ_AHEAD as READ_AHEAD
-from .channel import Channel as Channel
-from .channel import memory_kind as memory_kind
-from .counting import CHANNELS, counting
-from .epilogue import Epilogue
-from .params import UnitParams, params_from
-from .restop import Restop, misplaced
+from stepgen.hw.design import older
+from stepgen.hw.design.bus import Bus as Bus
+from stepgen.hw.design.bus import Region as Region
+from stepgen.hw.design.bus import width_of as width_of
+from stepgen.hw.design.channel import BLOCKRAM as BLOCKRAM
+from stepgen.hw.design.channel import LEAST_DEPTH as LEAST_DEPTH
+from stepgen.hw.design.channel import LUTRAM as LUTRAM
+from stepgen.hw.design.channel import MEMORY_LATENCY as MEMORY_LATENCY
+from stepgen.hw.design.channel import READ_AHEAD as READ_AHEAD
+from stepgen.hw.design.channel import Channel as Channel
+from stepgen.hw.design.channel import memory_kind as memory_kind
+from stepgen.hw.design.counting import CHANNELS, counting
+from stepgen.hw.design.epilogue import Epilogue
+from stepgen.hw.design.params import UnitParams, params_from
+from stepgen.hw.design.restop import Restop, misplaced
+from stepgen.ir.arguments import take_fields
+from stepgen.ir.errors import StepError
+from stepgen.ir.lanes import OTHERS, Lanes
+from stepgen.ir.records import parsed, record, written
+from stepgen.ir.versions import stamped, unstamped
 
 FORMAT = 1
 """Version of the table's text form."""
@@ -341,7 +341,7 @@ class Design:
 
     def _repr_html_(self) -> str:
         """A picture, for notebooks."""
-        from ..picture import design_svg
+        from stepgen.hw.picture import design_svg
 
         drawn: str = design_svg(self)
         return drawn

@@ -4,14 +4,14 @@ Each is one component with one timing: on a supported device the hard block with
 elsewhere (simulation, plain Verilog) the same behaviour for any tool to map.
 """
 
-from .block_ram import BlockRam
-from .counter import after, counter, stepped
-from .delay import delayed
-from .device import GENERIC, Device, is_ecp5, is_gowin, is_ice40, read_at_once
-from .multiplier import Multiplier
-from .near import copies, resets
-from .rom import Rom
-from .single_port import SinglePortRam
+from stepgen.hw.primitives.block_ram import BlockRam
+from stepgen.hw.primitives.counter import after, counter, stepped
+from stepgen.hw.primitives.delay import delayed
+from stepgen.hw.primitives.device import GENERIC, Device, is_ecp5, is_gowin, is_ice40, read_at_once
+from stepgen.hw.primitives.multiplier import Multiplier
+from stepgen.hw.primitives.near import copies, resets
+from stepgen.hw.primitives.rom import Rom
+from stepgen.hw.primitives.single_port import SinglePortRam
 
 __all__ = [
     "GENERIC",

@@ -7,10 +7,10 @@ from amaranth.lib import memory, wiring
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import ceil_log2
 
-from ..design import stages
-from ..design.block_rams import SHALLOW, SHAPES
-from .delay import delayed
-from .device import is_ecp5, is_gowin, is_ice40
+from stepgen.hw.design import stages
+from stepgen.hw.design.block_rams import SHALLOW, SHAPES
+from stepgen.hw.primitives.delay import delayed
+from stepgen.hw.primitives.device import is_ecp5, is_gowin, is_ice40
 
 __all__ = ["BlockRam"]
 

@@ -4,10 +4,10 @@ from amaranth.hdl import Cat, ClockSignal, Const, Instance, Module, Shape, Signa
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-from ..design import stages
-from ..design.stages import MULTIPLIER_BITS
-from .delay import delayed
-from .device import is_ecp5, is_gowin, is_ice40
+from stepgen.hw.design import stages
+from stepgen.hw.design.stages import MULTIPLIER_BITS
+from stepgen.hw.primitives.delay import delayed
+from stepgen.hw.primitives.device import is_ecp5, is_gowin, is_ice40
 
 __all__ = ["Multiplier"]
 

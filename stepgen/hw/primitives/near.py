@@ -9,9 +9,9 @@ from collections.abc import Iterator
 
 from amaranth.hdl import ClockSignal, Const, Instance, ResetSignal, Signal, Value
 
-from ..design.stages import RESET_LAG
-from .delay import delayed
-from .device import is_ecp5
+from stepgen.hw.design.stages import RESET_LAG
+from stepgen.hw.primitives.delay import delayed
+from stepgen.hw.primitives.device import is_ecp5
 
 __all__ = ["copies", "resets"]
 

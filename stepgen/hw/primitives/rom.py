@@ -8,10 +8,10 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import ceil_log2
 
-from ..design import stages
-from .block_ram import BlockRam
-from .delay import delayed
-from .device import is_ecp5
+from stepgen.hw.design import stages
+from stepgen.hw.primitives.block_ram import BlockRam
+from stepgen.hw.primitives.delay import delayed
+from stepgen.hw.primitives.device import is_ecp5
 
 __all__ = ["Rom"]
 

@@ -5,7 +5,7 @@ from amaranth.lib import memory, wiring
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import ceil_log2
 
-from .device import is_ice40
+from stepgen.hw.primitives.device import is_ice40
 
 __all__ = ["SinglePortRam"]
 

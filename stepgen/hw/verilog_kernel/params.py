@@ -10,14 +10,14 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, ClassVar
 
-from ...ir import registry
-from ...ir.arguments import shown
-from ...ir.errors import StepError
-from ...ir.names import identifier
-from ...ir.where import user_line
-from ..design.params import UnitParams, check_model
-from ..design.table import Channel, Design, Unit
-from ..units import load_all
+from stepgen.hw.design.params import UnitParams, check_model
+from stepgen.hw.design.table import Channel, Design, Unit
+from stepgen.hw.units import load_all
+from stepgen.ir import registry
+from stepgen.ir.arguments import shown
+from stepgen.ir.errors import StepError
+from stepgen.ir.names import identifier
+from stepgen.ir.where import user_line
 
 Model = Callable[[Unit, Any, Any], None]
 """``build(unit, params, layout)``, as in ``model.py`` of stepgen's own kinds."""

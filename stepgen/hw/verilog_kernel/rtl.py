@@ -2,11 +2,11 @@
 
 from amaranth.hdl import Cat, ClockSignal, Const, Instance, Module, ResetSignal, Signal, signed
 
-from ...ir.errors import StepError
-from ...ir.wire import BARE, DONE
-from ..primitives import delayed
-from ..unit import UnitCore
-from .params import PARAMETER_BITS
+from stepgen.hw.primitives import delayed
+from stepgen.hw.unit import UnitCore
+from stepgen.hw.verilog_kernel.params import PARAMETER_BITS
+from stepgen.ir.errors import StepError
+from stepgen.ir.wire import BARE, DONE
 
 __all__ = ["VerilogKernelCore"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import pkgutil
 
-from ..figure import Figure
+from stepgen.study.figure import Figure
 
 
 def figures() -> dict[str, Figure]:

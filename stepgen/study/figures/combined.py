@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from ..decoder import DIFFERS, DecoderSchedule, claims, draw, row, with_speedup
-from ..figure import Figure, Row
-from ..traces import Traces
+from stepgen.study.decoder import DIFFERS, DecoderSchedule, claims, draw, row, with_speedup
+from stepgen.study.figure import Figure, Row
+from stepgen.study.traces import Traces
 
 TILE = 32
 PER_REGION = {"mixtral": 2, "qwen": 8}

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from .. import plots, published
-from ..claims import compared, equal, fold, of, pairs, table
-from ..figure import Figure, FigureResult, Row, Views
-from ..moe import region_counts, regions_row
-from ..point import VIEWS
-from ..report import VIEW_NAMES, cell
-from ..traces import Traces
+from stepgen.study import plots, published
+from stepgen.study.claims import compared, equal, fold, of, pairs, table
+from stepgen.study.figure import Figure, FigureResult, Row, Views
+from stepgen.study.moe import region_counts, regions_row
+from stepgen.study.point import VIEWS
+from stepgen.study.report import VIEW_NAMES, cell
+from stepgen.study.traces import Traces
 
 DIFFERS = (
     "Both views give every operator 1024 FLOPs/cycle; as published, each load waits for a tile "

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from .. import plots
-from ..figure import Figure, FigureResult, Row
-from ..moe import FAIR_MEMORY, region_counts, regions_row
-from ..point import PUBLISHED
-from ..traces import Traces
-from .figure12 import DIFFERS
+from stepgen.study import plots
+from stepgen.study.figure import Figure, FigureResult, Row
+from stepgen.study.figures.figure12 import DIFFERS
+from stepgen.study.moe import FAIR_MEMORY, region_counts, regions_row
+from stepgen.study.point import PUBLISHED
+from stepgen.study.traces import Traces
 
 
 def _rows(traces: Traces, view: str) -> list[Row]:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from .. import plots, published
-from ..attention import DIFFERS, row, size_claims, with_speedup
-from ..figure import Figure, FigureResult, Row
-from ..point import Trace
-from ..traces import Traces
+from stepgen.study import plots, published
+from stepgen.study.attention import DIFFERS, row, size_claims, with_speedup
+from stepgen.study.figure import Figure, FigureResult, Row
+from stepgen.study.point import Trace
+from stepgen.study.traces import Traces
 
 SIZES = (16, 32, 48, 64)
 BATCH = (64, 996, 4007)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from ..figure import Figure
-from ..tiling import DIFFERS, draw_ratios, tiling_rows
+from stepgen.study.figure import Figure
+from stepgen.study.tiling import DIFFERS, draw_ratios, tiling_rows
 
 FIGURE = Figure(
     "19",

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from .. import plots, published
-from ..attention import DIFFERS, batch_claims, batch_rows, geomean, with_speedup
-from ..figure import Figure, FigureResult, Row
-from ..point import DRAWN
-from ..traces import Traces
+from stepgen.study import plots, published
+from stepgen.study.attention import DIFFERS, batch_claims, batch_rows, geomean, with_speedup
+from stepgen.study.figure import Figure, FigureResult, Row
+from stepgen.study.point import DRAWN
+from stepgen.study.traces import Traces
 
 
 def _rows(traces: Traces, view: str) -> list[Row]:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from .. import plots, published
-from ..claims import compared, equal, of, pairs, table
-from ..figure import Figure, FigureResult, Row, Views
-from ..point import PUBLISHED, Point, Value
-from ..traces import Traces
+from stepgen.study import plots, published
+from stepgen.study.claims import compared, equal, of, pairs, table
+from stepgen.study.figure import Figure, FigureResult, Row, Views
+from stepgen.study.point import PUBLISHED, Point, Value
+from stepgen.study.traces import Traces
 
 BATCH_TILES, INNER_TILES = (16, 32, 64), (16, 32, 64, 128, 256)
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from ..figure import Figure
-from ..tiling import DIFFERS, draw_frontiers, tiling_claims, tiling_rows, with_distance
+from stepgen.study.figure import Figure
+from stepgen.study.tiling import DIFFERS, draw_frontiers, tiling_claims, tiling_rows, with_distance
 
 FIGURE = Figure(
     "9",

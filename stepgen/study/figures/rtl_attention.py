@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from .. import plots, published
-from ..attention import REGIONS, geomean
-from ..claims import fold, table
-from ..figure import Figure, FigureResult, Row, Views
-from ..point import CIRCUIT, Point, Trace, Transform, Value
-from ..report import origin
-from ..traces import Traces
+from stepgen.study import plots, published
+from stepgen.study.attention import REGIONS, geomean
+from stepgen.study.claims import fold, table
+from stepgen.study.figure import Figure, FigureResult, Row, Views
+from stepgen.study.point import CIRCUIT, Point, Trace, Transform, Value
+from stepgen.study.report import origin
+from stepgen.study.traces import Traces
 
 SCALE = 16
 """Lengths are divided by it."""

@@ -6,13 +6,13 @@ import dataclasses
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from .. import plots
-from ..claims import fold, table
-from ..decoder import with_speedup
-from ..figure import Figure, FigureResult, Row, Views
-from ..point import CIRCUIT, Point, Trace, Transform, Value
-from ..report import origin
-from ..traces import Traces
+from stepgen.study import plots
+from stepgen.study.claims import fold, table
+from stepgen.study.decoder import with_speedup
+from stepgen.study.figure import Figure, FigureResult, Row, Views
+from stepgen.study.point import CIRCUIT, Point, Trace, Transform, Value
+from stepgen.study.report import origin
+from stepgen.study.traces import Traces
 
 REQUESTS = 16
 BATCHES = ((1456, 2805), (479, 1063))

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from .. import plots
-from ..circuit import ESTIMATED
-from ..claims import fold, table
-from ..experts import ExpertSchedule, Layer, layers, point, utilization
-from ..figure import Figure, FigureResult, Row, Views
-from ..point import CIRCUIT, Value
-from ..report import origin
-from ..traces import Traces
+from stepgen.study import plots
+from stepgen.study.circuit import ESTIMATED
+from stepgen.study.claims import fold, table
+from stepgen.study.experts import ExpertSchedule, Layer, layers, point, utilization
+from stepgen.study.figure import Figure, FigureResult, Row, Views
+from stepgen.study.point import CIRCUIT, Value
+from stepgen.study.report import origin
+from stepgen.study.traces import Traces
 
 MEMORIES = {"mixtral": ((4, 32), (4, 64), (8, 64)), "qwen": ((4, 64),)}
 """By model: lanes, and bits of the bus."""

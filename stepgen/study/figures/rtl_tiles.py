@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from .. import plots
-from ..claims import fold, table
-from ..experts import (
+from stepgen.study import plots
+from stepgen.study.claims import fold, table
+from stepgen.study.experts import (
     LANES,
     REFERENCES,
     ROWS,
@@ -17,11 +17,11 @@ from ..experts import (
     layers,
     point,
 )
-from ..figure import Figure, FigureResult, Row, Views
-from ..point import CIRCUIT
-from ..report import origin
-from ..tiling import pareto_distance
-from ..traces import Traces
+from stepgen.study.figure import Figure, FigureResult, Row, Views
+from stepgen.study.point import CIRCUIT
+from stepgen.study.report import origin
+from stepgen.study.tiling import pareto_distance
+from stepgen.study.traces import Traces
 
 HEIGHTS = {"mixtral": (2, 4, 8, 12, 16, 24, 32), "qwen": (2, 4, 8, 16)}
 """By model: rows of static tiles, and most rows of capped ones."""

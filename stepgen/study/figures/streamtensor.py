@@ -6,18 +6,18 @@ from collections.abc import Iterator, Sequence
 from time import process_time
 from typing import Any
 
-from ...compile.lower import lower
-from ...cosim.experiment import Experiment
-from ...program import models, program
-from ...timing.tiles.machines import U55C
-from .. import published
-from ..claims import fold, table
-from ..figure import Figure, FigureResult, Row, Views
-from ..mirror import mirrored
-from ..plots import bars, legend
-from ..point import FAIR, PUBLISHED, Point, Value
-from ..report import signed
-from ..traces import Traces
+from stepgen.compile.lower import lower
+from stepgen.cosim.experiment import Experiment
+from stepgen.program import models, program
+from stepgen.study import published
+from stepgen.study.claims import fold, table
+from stepgen.study.figure import Figure, FigureResult, Row, Views
+from stepgen.study.mirror import mirrored
+from stepgen.study.plots import bars, legend
+from stepgen.study.point import FAIR, PUBLISHED, Point, Value
+from stepgen.study.report import signed
+from stepgen.study.traces import Traces
+from stepgen.timing.tiles.machines import U55C
 
 MODELS = {
     "gpt2": "GPT-2 medium",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from ..toolchain import Target, Toolchain, sites
+from stepgen.synth.toolchain import Target, Toolchain, sites
 
 STATIC_LUTS = 0.6
 """Share of a part's LUTs up to which nextpnr's static placer is taken."""

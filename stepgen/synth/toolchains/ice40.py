@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from ..toolchain import Target, Toolchain, sites
+from stepgen.synth.toolchain import Target, Toolchain, sites
 
 ENDINGS = ("", "E", "SR", "R", "SS", "S", "ESR", "ER", "ESS", "ES")
 """Of the names of registers."""

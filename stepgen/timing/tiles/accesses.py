@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from ...ir.graph import Graph
-from ...ir.hazards import Hazards, hazards
-from ...ir.stream import Node
-from ..activity import Cycles
-from ..kernel import Memory, helper, offsets
-from .actor import grab
+from stepgen.ir.graph import Graph
+from stepgen.ir.hazards import Hazards, hazards
+from stepgen.ir.stream import Node
+from stepgen.timing.activity import Cycles
+from stepgen.timing.kernel import Memory, helper, offsets
+from stepgen.timing.tiles.actor import grab
 
 ACCESS = offsets("before", "cycle", "number", start=0)
 """An access of an actor: the one before it, its cycle and the number of its tile."""

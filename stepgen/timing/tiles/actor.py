@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ...ir.wire import BARE, DONE, VALUE
-from ..kernel import (
+from stepgen.ir.wire import BARE, DONE, VALUE
+from stepgen.timing.kernel import (
     ARENA,
     CHANNEL_SIZE,
     FREE_AT,

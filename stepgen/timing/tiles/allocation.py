@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from ...ir.applying import SYSTOLIC_ROWS, matmul_memory
-from ...ir.dtypes import Buffer, Tile, TupleType
-from ...ir.policy import Policy
-from ...ir.stream import Node, Stream
+from stepgen.ir.applying import SYSTOLIC_ROWS, matmul_memory
+from stepgen.ir.dtypes import Buffer, Tile, TupleType
+from stepgen.ir.policy import Policy
+from stepgen.ir.stream import Node, Stream
 
 Largest = Callable[[Node], int]
 """Scalars of the largest tile that a node emitted, or of the largest buffer that it filled."""

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from ...ir.errors import StepError
-from .. import compiled
-from ..kernel import Memory
-from ..layout import Layout
-from .memory import PORT, Dram, SimpleMemory, advance, start
+from stepgen.ir.errors import StepError
+from stepgen.timing import compiled
+from stepgen.timing.kernel import Memory
+from stepgen.timing.layout import Layout
+from stepgen.timing.tiles.memory import PORT, Dram, SimpleMemory, advance, start
 
 PATTERNS = ("sequential", "streams", "random")
 SPACE = 1 << 32

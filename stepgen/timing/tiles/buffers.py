@@ -6,9 +6,9 @@ left. An element is a beat and the address of the next element.
 
 from __future__ import annotations
 
-from ...ir.wire import VALUE
-from ..kernel import Memory, aux_of, helper, kind_of, offsets
-from .actor import hold
+from stepgen.ir.wire import VALUE
+from stepgen.timing.kernel import Memory, aux_of, helper, kind_of, offsets
+from stepgen.timing.tiles.actor import hold
 
 BUFFER = offsets("size", "start", "readers")
 ELEMENT = offsets("beat", "after")

@@ -7,10 +7,18 @@ take no memory access.
 
 from __future__ import annotations
 
-from ...ir.dtypes import Tile, bf16
-from ...ir.function import Function
-from ..kernel import Memory, helper, offsets, packed
-from .actor import MAX_PAD_COLS, MAX_PAD_ROWS, cols_of, pad_cols_of, pad_rows_of, rows_of, tile_word
+from stepgen.ir.dtypes import Tile, bf16
+from stepgen.ir.function import Function
+from stepgen.timing.kernel import Memory, helper, offsets, packed
+from stepgen.timing.tiles.actor import (
+    MAX_PAD_COLS,
+    MAX_PAD_ROWS,
+    cols_of,
+    pad_cols_of,
+    pad_rows_of,
+    rows_of,
+    tile_word,
+)
 
 COST = offsets(
     *("form", "per_element", "flops_per_cycle", "fixed", "bandwidth", "add_up"),

@@ -5,17 +5,23 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from stepgen.ir.dims import Dim, dynamic
+from stepgen.ir.dtypes import Tile
+from stepgen.ir.errors import StepError
 from stepgen.ir.expr import Expr
-
-from ...ir.dims import Dim, dynamic
-from ...ir.dtypes import Tile
-from ...ir.errors import StepError
-from ...ir.graph import Graph
-from ...ir.operator import Call
-from ...ir.stream import Node
-from ..kernel import Memory, helper
-from .actor import COLS_AT, MAX_EXTENT, cols_of, pad_cols_of, pad_rows_of, rows_of
-from .streams import holds_tiles
+from stepgen.ir.graph import Graph
+from stepgen.ir.operator import Call
+from stepgen.ir.stream import Node
+from stepgen.timing.kernel import Memory, helper
+from stepgen.timing.tiles.actor import (
+    COLS_AT,
+    MAX_EXTENT,
+    cols_of,
+    pad_cols_of,
+    pad_rows_of,
+    rows_of,
+)
+from stepgen.timing.tiles.streams import holds_tiles
 
 MOST_ENTRIES = 1 << 16
 """Pairs of extents in a table."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final, Literal
 
-from .. import kernel as k
-from ..activity import Cycles
+from stepgen.timing import kernel as k
+from stepgen.timing.activity import Cycles
 
 UNBOUNDED: Final = "unbounded"
 

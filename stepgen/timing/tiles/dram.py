@@ -6,13 +6,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ...ir.errors import StepError
-from ..kernel import packed
-from ..layout import Layout
-from . import dram_steps as d
-from . import positive
-from .dram_timings import DDR4_3200, HBM2_2000, Timings
-from .ports import KIND_DRAM
+from stepgen.ir.errors import StepError
+from stepgen.timing.kernel import packed
+from stepgen.timing.layout import Layout
+from stepgen.timing.tiles import dram_steps as d
+from stepgen.timing.tiles import positive
+from stepgen.timing.tiles.dram_timings import DDR4_3200, HBM2_2000, Timings
+from stepgen.timing.tiles.ports import KIND_DRAM
 
 
 @dataclass(frozen=True)

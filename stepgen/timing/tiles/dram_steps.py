@@ -10,8 +10,8 @@ Times are in ticks, `TICKS` per cycle, since a memory clock need not be an integ
 
 from __future__ import annotations
 
-from ..kernel import Memory, helper, offsets
-from .ports import MEMORY, PORT
+from stepgen.timing.kernel import Memory, helper, offsets
+from stepgen.timing.tiles.ports import MEMORY, PORT
 
 TICKS = 16
 """Ticks per cycle."""

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ...ir.errors import StepError
-from . import positive
+from stepgen.ir.errors import StepError
+from stepgen.timing.tiles import positive
 
 
 @dataclass(frozen=True)

@@ -7,21 +7,21 @@ from difflib import get_close_matches
 
 import numpy.typing as npt
 
-from ...ir.errors import StepError
-from ...ir.graph import Graph
-from ...ir.stream import Node
-from ...ir.wire import KIND_MASK, VALUE, Beats
-from .. import kernel as k
-from ..activity import KEY, Cycles, Trace, spent
-from ..deadlock import advised, explain
-from ..drive import MAX_CYCLES, TooLong, drive
-from ..states import STATES
-from .actor import COMMON, PEAK
-from .allocation import allocated
-from .depths import UNBOUNDED, Depth, Outgrown, check_unbounded
-from .machines import Machine
-from .program import TileProgram
-from .report import Operator, Run
+from stepgen.ir.errors import StepError
+from stepgen.ir.graph import Graph
+from stepgen.ir.stream import Node
+from stepgen.ir.wire import KIND_MASK, VALUE, Beats
+from stepgen.timing import kernel as k
+from stepgen.timing.activity import KEY, Cycles, Trace, spent
+from stepgen.timing.deadlock import advised, explain
+from stepgen.timing.drive import MAX_CYCLES, TooLong, drive
+from stepgen.timing.states import STATES
+from stepgen.timing.tiles.actor import COMMON, PEAK
+from stepgen.timing.tiles.allocation import allocated
+from stepgen.timing.tiles.depths import UNBOUNDED, Depth, Outgrown, check_unbounded
+from stepgen.timing.tiles.machines import Machine
+from stepgen.timing.tiles.program import TileProgram
+from stepgen.timing.tiles.report import Operator, Run
 
 ARENA_WORDS = 1 << 16
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from ..kernel import Memory, aux_of, helper, kind_of, low_of, make_beat, record
-from .actor import COMMON, bare, send
+from stepgen.timing.kernel import Memory, aux_of, helper, kind_of, low_of, make_beat, record
+from stepgen.timing.tiles.actor import COMMON, bare, send
 
 HOLDING = record(*COMMON._fields, "out", "holds", "held", "has_held")
 """First fields of an actor with a holding register."""

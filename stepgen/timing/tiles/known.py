@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 
-from ...ir.dtypes import FLAG
-from ...ir.errors import StepError
-from ...ir.graph import Graph
-from ...ir.stream import Node, Stream
-from .streams import holds_tiles
+from stepgen.ir.dtypes import FLAG
+from stepgen.ir.errors import StepError
+from stepgen.ir.graph import Graph
+from stepgen.ir.stream import Node, Stream
+from stepgen.timing.tiles.streams import holds_tiles
 
 
 def check(graph: Graph, given: Collection[str] = ()) -> None:

@@ -6,10 +6,10 @@ first request of a tile until the tile has been delivered.
 
 from __future__ import annotations
 
-from ...ir.errors import StepError
-from ...ir.stream import Node
-from ...ir.wire import VALUE
-from ..kernel import (
+from stepgen.ir.errors import StepError
+from stepgen.ir.stream import Node
+from stepgen.ir.wire import VALUE
+from stepgen.timing.kernel import (
     NEVER,
     POPPED,
     PUSHED,
@@ -26,11 +26,23 @@ from ..kernel import (
     room,
     step,
 )
-from . import memory
-from .accesses import noted
-from .actor import COMMON, IDLE, TILED, area, fresh, hold, is_done, later, send_until, take, value
-from .ports import PORT
-from .program import TileProgram
+from stepgen.timing.tiles import memory
+from stepgen.timing.tiles.accesses import noted
+from stepgen.timing.tiles.actor import (
+    COMMON,
+    IDLE,
+    TILED,
+    area,
+    fresh,
+    hold,
+    is_done,
+    later,
+    send_until,
+    take,
+    value,
+)
+from stepgen.timing.tiles.ports import PORT
+from stepgen.timing.tiles.program import TileProgram
 
 LOADING = record(
     *COMMON._fields,

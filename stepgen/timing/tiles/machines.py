@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 
-from ...ir.arguments import shown
-from ...ir.errors import StepError
-from ...ir.policy import PAPER, PUBLISHED, Policy
-from . import positive
-from .depths import UNBOUNDED, Depth
-from .dram import DDR4, HBM2, Dram
-from .simple import SimpleMemory
+from stepgen.ir.arguments import shown
+from stepgen.ir.errors import StepError
+from stepgen.ir.policy import PAPER, PUBLISHED, Policy
+from stepgen.timing.tiles import positive
+from stepgen.timing.tiles.depths import UNBOUNDED, Depth
+from stepgen.timing.tiles.dram import DDR4, HBM2, Dram
+from stepgen.timing.tiles.simple import SimpleMemory
 
 
 @dataclass(frozen=True)

@@ -8,11 +8,11 @@ next may start before the responses to the last one have arrived.
 
 from __future__ import annotations
 
-from ..kernel import Memory, helper
-from . import dram_steps, simple
-from .dram import DDR4, HBM2, Dram
-from .ports import KIND_SIMPLE, MEMORY, PORT
-from .simple import SimpleMemory
+from stepgen.timing.kernel import Memory, helper
+from stepgen.timing.tiles import dram_steps, simple
+from stepgen.timing.tiles.dram import DDR4, HBM2, Dram
+from stepgen.timing.tiles.ports import KIND_SIMPLE, MEMORY, PORT
+from stepgen.timing.tiles.simple import SimpleMemory
 
 __all__ = ["DDR4", "HBM2", "PORT", "Dram", "SimpleMemory", "advance", "start"]
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ...ir.dtypes import FLAG, DataType, Selector, Tile, TupleType, address
-from ...ir.errors import StepError
-from ...ir.stream import Node
-from ..kernel import Memory, aux_of, head, helper, offsets, packed
-from .actor import tile_word
-from .program import TileProgram
+from stepgen.ir.dtypes import FLAG, DataType, Selector, Tile, TupleType, address
+from stepgen.ir.errors import StepError
+from stepgen.ir.stream import Node
+from stepgen.timing.kernel import Memory, aux_of, head, helper, offsets, packed
+from stepgen.timing.tiles.actor import tile_word
+from stepgen.timing.tiles.program import TileProgram
 
 OPERAND = offsets("channel", "columns", "steps", "path")
 """Origin of an operand; its path through tuples has `DEEPEST` words. A selector, and a row

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..kernel import offsets
+from stepgen.timing.kernel import offsets
 
 MEMORY = offsets("kind")
 KIND_SIMPLE, KIND_DRAM = range(2)

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ...ir.errors import StepError
+from stepgen.ir.errors import StepError
 
 
 def integers(record: Any) -> dict[str, Any]:

@@ -8,22 +8,22 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ...ir import registry
-from ...ir.affine import affine, reading
-from ...ir.cycles import on_cycles
-from ...ir.dims import product_bound
-from ...ir.dtypes import FLAG, Selector, Tile, address
-from ...ir.errors import StepError
-from ...ir.graph import Graph
-from ...ir.operator import own_operators
-from ...ir.stream import Node, Stream
-from ...ir.tensor import Tensor
-from ...ir.wire import VALUE, Beats
-from .. import kernel as k
-from ..layout import Layout, structure
-from . import costs, known, referring
-from .accesses import Order
-from .actor import (
+from stepgen.ir import registry
+from stepgen.ir.affine import affine, reading
+from stepgen.ir.cycles import on_cycles
+from stepgen.ir.dims import product_bound
+from stepgen.ir.dtypes import FLAG, Selector, Tile, address
+from stepgen.ir.errors import StepError
+from stepgen.ir.graph import Graph
+from stepgen.ir.operator import own_operators
+from stepgen.ir.stream import Node, Stream
+from stepgen.ir.tensor import Tensor
+from stepgen.ir.wire import VALUE, Beats
+from stepgen.timing import kernel as k
+from stepgen.timing.layout import Layout, structure
+from stepgen.timing.tiles import costs, known, referring
+from stepgen.timing.tiles.accesses import Order
+from stepgen.timing.tiles.actor import (
     COLS_AT,
     MAX_EXTENT,
     MAX_PAD_COLS,
@@ -32,9 +32,9 @@ from .actor import (
     SPAN_START_BITS,
     TILED,
 )
-from .depths import FIRST_SIZE, UNBOUNDED, Depth
-from .machines import Machine
-from .streams import element_bytes, holds_tiles, is_written, rests
+from stepgen.timing.tiles.depths import FIRST_SIZE, UNBOUNDED, Depth
+from stepgen.timing.tiles.machines import Machine
+from stepgen.timing.tiles.streams import element_bytes, holds_tiles, is_written, rests
 
 OPERATORS = "stepgen.timing.tiles.ops"
 """A file for each operator, of the same name, with its actors."""

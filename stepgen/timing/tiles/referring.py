@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from ...ir.dtypes import Buffer
-from ...ir.stream import Node, Stream
+from stepgen.ir.dtypes import Buffer
+from stepgen.ir.stream import Node, Stream
 
 Uses = Mapping[Stream, Sequence[tuple[Node, int]]]
 """By stream, the operators that use it, and which of their inputs it is."""

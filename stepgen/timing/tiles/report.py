@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 
-from ..activity import Activity, Trace
-from .machines import Machine
+from stepgen.timing.activity import Activity, Trace
+from stepgen.timing.tiles.machines import Machine
 
 
 @dataclass(frozen=True)

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from math import sqrt
 
-from ...ir.errors import StepError
-from ...ir.graph import Graph
-from ...ir.stream import Node
-from .machines import Machine
-from .report import Run
+from stepgen.ir.errors import StepError
+from stepgen.ir.graph import Graph
+from stepgen.ir.stream import Node
+from stepgen.timing.tiles.machines import Machine
+from stepgen.timing.tiles.report import Run
 
 
 def equal(graph: Graph, machine: Machine) -> dict[str, int]:

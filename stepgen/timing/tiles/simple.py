@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ...ir.errors import StepError
-from ..kernel import Memory, helper, offsets, packed
-from ..layout import Layout
-from . import positive
-from .ports import KIND_SIMPLE, MEMORY, PORT
+from stepgen.ir.errors import StepError
+from stepgen.timing.kernel import Memory, helper, offsets, packed
+from stepgen.timing.layout import Layout
+from stepgen.timing.tiles import positive
+from stepgen.timing.tiles.ports import KIND_SIMPLE, MEMORY, PORT
 
 MOST_CHANNELS = 1 << 16
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from ...ir.stream import Node
-from ..kernel import READY, Memory, helper, record
-from . import memory
-from .accesses import noted
-from .actor import COMMON, IDLE, later
-from .ports import PORT
-from .program import TileProgram
+from stepgen.ir.stream import Node
+from stepgen.timing.kernel import READY, Memory, helper, record
+from stepgen.timing.tiles import memory
+from stepgen.timing.tiles.accesses import noted
+from stepgen.timing.tiles.actor import COMMON, IDLE, later
+from stepgen.timing.tiles.ports import PORT
+from stepgen.timing.tiles.program import TileProgram
 
 STORING = record(*COMMON._fields, "port", "base", "rows", "row_bytes", "offered", "accesses")
 """First fields of an actor that writes tiles."""

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from ...ir.dtypes import FLAG, Tile, address
-from ...ir.policy import Policy
-from ...ir.stream import Stream
+from stepgen.ir.dtypes import FLAG, Tile, address
+from stepgen.ir.policy import Policy
+from stepgen.ir.stream import Stream
 
 
 def holds_tiles(stream: Stream) -> bool:

@@ -10,14 +10,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ...ir.arguments import Unfit, checked, fit, shown
-from ...ir.errors import StepError
-from ...ir.function import function_types
-from ...ir.policy import PAPER, PUBLISHED, Policy
-from ...ir.records import parsed as read_json
-from .depths import UNBOUNDED
-from .dram_timings import DDR4_3200, HBM2_2000, Timings
-from .machines import Machine, named
+from stepgen.ir.arguments import Unfit, checked, fit, shown
+from stepgen.ir.errors import StepError
+from stepgen.ir.function import function_types
+from stepgen.ir.policy import PAPER, PUBLISHED, Policy
+from stepgen.ir.records import parsed as read_json
+from stepgen.timing.tiles.depths import UNBOUNDED
+from stepgen.timing.tiles.dram_timings import DDR4_3200, HBM2_2000, Timings
+from stepgen.timing.tiles.machines import Machine, named
 
 MOST = 1 << 30
 """Largest number of a machine, so that sums fit the engine's words."""

@@ -2,10 +2,17 @@
 
 from amaranth.hdl import C, Cat, Mux
 
-from ..operations import MANTISSA_BITS
-from .floating import BIAS, EXPONENT_BITS, Parts, leading_zeros, shifted_left, shifted_right
-from .integer import saturated
-from .stages import Stages
+from stepgen.hw.arithmetic.circuits.floating import (
+    BIAS,
+    EXPONENT_BITS,
+    Parts,
+    leading_zeros,
+    shifted_left,
+    shifted_right,
+)
+from stepgen.hw.arithmetic.circuits.integer import saturated
+from stepgen.hw.arithmetic.circuits.stages import Stages
+from stepgen.hw.arithmetic.operations import MANTISSA_BITS
 
 __all__ = ["convert", "convert_unsigned"]
 

@@ -6,9 +6,9 @@ numbers, and one NaN. A result below the smallest number, after rounding, become
 
 from amaranth.hdl import C, Cat, Const, Mux, Signal, Value
 
-from . import integer
-from .product import product
-from .stages import Stages
+from stepgen.hw.arithmetic.circuits import integer
+from stepgen.hw.arithmetic.circuits.product import product
+from stepgen.hw.arithmetic.circuits.stages import Stages
 
 __all__ = [
     "BIAS",

@@ -2,11 +2,11 @@
 
 from amaranth.hdl import Cat, Mux
 
-from ...design import stages
-from ...primitives import Rom
-from ..operations import NARROW_BITS
-from .product import product
-from .stages import Stages
+from stepgen.hw.arithmetic.circuits.product import product
+from stepgen.hw.arithmetic.circuits.stages import Stages
+from stepgen.hw.arithmetic.operations import NARROW_BITS
+from stepgen.hw.design import stages
+from stepgen.hw.primitives import Rom
 
 __all__ = ["RELATIONS", "add", "compare", "exceeds", "lookup", "multiply", "saturated", "select"]
 

@@ -4,10 +4,10 @@ from amaranth.hdl import Const, Module, signed
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-from ...primitives import delayed
-from ..operations import COMPARISONS, LOGIC, MANTISSA_BITS
-from ..tabulated import STAGES
-from . import conversion, floating, integer, logic, scaling, tabulated
+from stepgen.hw.arithmetic.circuits import conversion, floating, integer, logic, scaling, tabulated
+from stepgen.hw.arithmetic.operations import COMPARISONS, LOGIC, MANTISSA_BITS
+from stepgen.hw.arithmetic.tabulated import STAGES
+from stepgen.hw.primitives import delayed
 
 __all__ = ["Lane"]
 

@@ -2,7 +2,7 @@
 
 from amaranth.hdl import Mux
 
-from .stages import Stages
+from stepgen.hw.arithmetic.circuits.stages import Stages
 
 __all__ = ["choose", "combine", "logic"]
 

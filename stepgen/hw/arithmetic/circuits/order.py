@@ -2,8 +2,8 @@
 
 from amaranth.hdl import Cat, Mux
 
-from ..operations import MANTISSA_BITS
-from .floating import Parts
+from stepgen.hw.arithmetic.circuits.floating import Parts
+from stepgen.hw.arithmetic.operations import MANTISSA_BITS
 
 
 def key(pattern, element):

@@ -1,8 +1,8 @@
 """Circuits of tables of constants, and of the piecewise polynomials in them."""
 
-from ...design import stages
-from ...primitives import Rom
-from .product import product
+from stepgen.hw.arithmetic.circuits.product import product
+from stepgen.hw.design import stages
+from stepgen.hw.primitives import Rom
 
 __all__ = ["looked_up", "polynomial"]
 

@@ -2,8 +2,8 @@
 
 from amaranth.hdl import Cat
 
-from ...design.stages import MULTIPLIER, MULTIPLIER_BITS
-from ...primitives import Multiplier
+from stepgen.hw.design.stages import MULTIPLIER, MULTIPLIER_BITS
+from stepgen.hw.primitives import Multiplier
 
 __all__ = ["product"]
 

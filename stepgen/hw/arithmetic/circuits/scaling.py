@@ -2,11 +2,11 @@
 
 from amaranth.hdl import C, Cat, Mux
 
-from ...primitives import Multiplier
-from ..scaling import LOW_BITS, MULTIPLIER_BITS, SHIFT_BITS, plan
-from .integer import exceeds, saturated
-from .product import product
-from .stages import Stages
+from stepgen.hw.arithmetic.circuits.integer import exceeds, saturated
+from stepgen.hw.arithmetic.circuits.product import product
+from stepgen.hw.arithmetic.circuits.stages import Stages
+from stepgen.hw.arithmetic.scaling import LOW_BITS, MULTIPLIER_BITS, SHIFT_BITS, plan
+from stepgen.hw.primitives import Multiplier
 
 __all__ = ["requantize", "requantize_by"]
 

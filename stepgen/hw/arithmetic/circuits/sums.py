@@ -4,13 +4,28 @@ from amaranth.hdl import C, Cat, Module, Mux
 from amaranth.lib import data, memory, wiring
 from amaranth.lib.wiring import In, Out
 
-from ....ir.dtypes import bf16, f32
-from ...design import stages
-from ...primitives import BlockRam, Multiplier, delayed
-from ..operations import MANTISSA_BITS
-from ..sums import ALIGN, BIAS, EXPONENT_BITS, FRACTION, PRODUCT_FRACTION, STATE_BITS
-from .floating import DIGIT, Parts, digits, leading_zeros, rounded, shifted_left, sticky
-from .stages import Stages
+from stepgen.hw.arithmetic.circuits.floating import (
+    DIGIT,
+    Parts,
+    digits,
+    leading_zeros,
+    rounded,
+    shifted_left,
+    sticky,
+)
+from stepgen.hw.arithmetic.circuits.stages import Stages
+from stepgen.hw.arithmetic.operations import MANTISSA_BITS
+from stepgen.hw.arithmetic.sums import (
+    ALIGN,
+    BIAS,
+    EXPONENT_BITS,
+    FRACTION,
+    PRODUCT_FRACTION,
+    STATE_BITS,
+)
+from stepgen.hw.design import stages
+from stepgen.hw.primitives import BlockRam, Multiplier, delayed
+from stepgen.ir.dtypes import bf16, f32
 
 __all__ = ["FloatSums", "Kept"]
 

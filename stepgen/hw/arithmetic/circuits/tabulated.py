@@ -2,10 +2,19 @@
 
 from amaranth.hdl import C, Cat, Mux
 
-from ....ir.dtypes import bf16
-from ...design.stages import MULTIPLIER_BITS
-from ..operations import MANTISSA_BITS
-from ..tabulated import (
+from stepgen.hw.arithmetic.circuits.floating import (
+    BIAS,
+    EXPONENT_BITS,
+    Parts,
+    normalised,
+    packed,
+    rounded,
+)
+from stepgen.hw.arithmetic.circuits.polynomial import looked_up, polynomial
+from stepgen.hw.arithmetic.circuits.product import product
+from stepgen.hw.arithmetic.circuits.stages import Stages
+from stepgen.hw.arithmetic.operations import MANTISSA_BITS
+from stepgen.hw.arithmetic.tabulated import (
     FACTOR_BITS,
     LAST_OCTAVE,
     POWER_BITS,
@@ -16,10 +25,8 @@ from ..tabulated import (
     precision,
     slope,
 )
-from .floating import BIAS, EXPONENT_BITS, Parts, normalised, packed, rounded
-from .polynomial import looked_up, polynomial
-from .product import product
-from .stages import Stages
+from stepgen.hw.design.stages import MULTIPLIER_BITS
+from stepgen.ir.dtypes import bf16
 
 __all__ = ["tabulated"]
 

@@ -4,7 +4,7 @@ Limits at speed grade -1: Artix-7 FPGAs Data Sheet: DC and AC Switching Characte
 MMCM and clock buffers; dividers: 7 Series FPGAs Clocking Resources (UG472).
 """
 
-from ..mmcm import MmcmFamily
+from stepgen.hw.board.mmcm import MmcmFamily
 
 __all__ = ["Artix7"]
 

@@ -9,8 +9,8 @@ from fractions import Fraction
 
 from amaranth.hdl import Const, Instance, Signal
 
-from ...design.block_rams import Blocks
-from ..family import Family, Pll
+from stepgen.hw.board.family import Family, Pll
+from stepgen.hw.design.block_rams import Blocks
 
 __all__ = ["INPUT_HZ", "MOST", "OUTPUT_HZ", "PHASE_HZ", "VCO_HZ", "Ecp5"]
 

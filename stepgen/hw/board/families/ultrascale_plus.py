@@ -4,7 +4,7 @@ Limits at speed grade -1: Zynq UltraScale+ MPSoC Data Sheet: DC and AC Switching
 (DS925), MMCM and clock buffers; dividers: UltraScale Architecture Clocking Resources (UG572).
 """
 
-from ..mmcm import MmcmFamily
+from stepgen.hw.board.mmcm import MmcmFamily
 
 __all__ = ["UltrascalePlus"]
 

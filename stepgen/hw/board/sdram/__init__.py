@@ -1,6 +1,6 @@
 """A controller for an SDR SDRAM whose every cycle is predicted."""
 
-from .controller import SdramMemory
-from .pins import SdramPins
+from stepgen.hw.board.sdram.controller import SdramMemory
+from stepgen.hw.board.sdram.pins import SdramPins
 
 __all__ = ["SdramMemory", "SdramPins"]

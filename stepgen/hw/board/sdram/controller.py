@@ -7,13 +7,13 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import exact_log2
 
-from ....ir.sdram_timing import SdramTiming
-from ...axi import Axi4
-from ...design.table import Bus, Channel
-from ...fifo import Fifo
-from ...primitives import delayed
-from .pins import SdramPins
-from .scheduler import LENGTH_BITS, Scheduler
+from stepgen.hw.axi import Axi4
+from stepgen.hw.board.sdram.pins import SdramPins
+from stepgen.hw.board.sdram.scheduler import LENGTH_BITS, Scheduler
+from stepgen.hw.design.table import Bus, Channel
+from stepgen.hw.fifo import Fifo
+from stepgen.hw.primitives import delayed
+from stepgen.ir.sdram_timing import SdramTiming
 
 __all__ = ["SdramMemory", "data_queues"]
 

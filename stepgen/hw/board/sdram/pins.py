@@ -5,7 +5,7 @@ import enum
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-from ....ir.sdram_timing import SdramTiming
+from stepgen.ir.sdram_timing import SdramTiming
 
 __all__ = ["Command", "SdramPins"]
 

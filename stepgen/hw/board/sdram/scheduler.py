@@ -8,8 +8,8 @@ from amaranth.lib import enum, wiring
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import exact_log2
 
-from ....ir.sdram_timing import ALL_BANKS, BANKS, SdramTiming
-from .pins import Command
+from stepgen.hw.board.sdram.pins import Command
+from stepgen.ir.sdram_timing import ALL_BANKS, BANKS, SdramTiming
 
 __all__ = ["LENGTH_BITS", "Scheduler"]
 

@@ -3,8 +3,8 @@
 from amaranth.hdl import ClockSignal, Instance, Module, Signal
 from amaranth.lib.wiring import Out
 
-from ....ir.sdram_timing import SdramTiming
-from ...primitives import delayed
+from stepgen.hw.primitives import delayed
+from stepgen.ir.sdram_timing import SdramTiming
 
 __all__ = ["simulated_chip"]
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from ....ir.wire import BARE, DONE, TILE_LEVELS, VALUE
-from ....timing.design_layout import DesignLayout
-from ....timing.kernel import (
+from stepgen.hw.design.table import Unit
+from stepgen.hw.units.accumulate.params import Accumulate
+from stepgen.ir.wire import BARE, DONE, TILE_LEVELS, VALUE
+from stepgen.timing.design_layout import DesignLayout
+from stepgen.timing.kernel import (
     ANY,
     FULL_OUTPUT,
     READY,
@@ -25,8 +27,6 @@ from ....timing.kernel import (
     step,
     stop_of,
 )
-from ...design.table import Unit
-from .params import Accumulate
 
 # `made` is the address of the cycles in which the first `loop` words of the state were last
 # updated: only of those can an update still be under way when the word is needed again.

@@ -2,10 +2,10 @@
 
 from amaranth.hdl import Cat, Const, Module, Mux, Signal
 
-from ....ir.wire import BARE, DONE, TILE_LEVELS, VALUE
-from ...design import stages
-from ...primitives import BlockRam, counter, delayed
-from ...unit import UnitCore
+from stepgen.hw.design import stages
+from stepgen.hw.primitives import BlockRam, counter, delayed
+from stepgen.hw.unit import UnitCore
+from stepgen.ir.wire import BARE, DONE, TILE_LEVELS, VALUE
 
 
 class AccumulateCore(UnitCore):

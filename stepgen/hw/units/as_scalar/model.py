@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from ....ir.wire import BARE, TILE_LEVELS, VALUE
-from ....timing.design_layout import DesignLayout
-from ....timing.kernel import (
+from stepgen.hw.design.table import Unit
+from stepgen.hw.units.as_scalar.params import AsScalar
+from stepgen.ir.wire import BARE, TILE_LEVELS, VALUE
+from stepgen.timing.design_layout import DesignLayout
+from stepgen.timing.kernel import (
     READY,
     Memory,
     acted,
@@ -19,8 +21,6 @@ from ....timing.kernel import (
     step,
     stop_of,
 )
-from ...design.table import Unit
-from .params import AsScalar
 
 P = record("x", "y", "next")
 

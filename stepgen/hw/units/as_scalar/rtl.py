@@ -2,9 +2,9 @@
 
 from amaranth.hdl import Const, Module, Mux, Signal
 
-from ....ir.dtypes import ELEMENTS
-from ....ir.wire import BARE, DONE, TILE_LEVELS, VALUE
-from ...unit import UnitCore
+from stepgen.hw.unit import UnitCore
+from stepgen.ir.dtypes import ELEMENTS
+from stepgen.ir.wire import BARE, DONE, TILE_LEVELS, VALUE
 
 
 class AsScalarCore(UnitCore):

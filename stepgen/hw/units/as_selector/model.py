@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from ....ir.wire import DONE, TILE_LEVELS, VALUE
-from ....timing.design_layout import DesignLayout
-from ....timing.kernel import (
+from stepgen.hw.design.table import Unit
+from stepgen.hw.units.as_selector.params import AsSelector
+from stepgen.ir.wire import DONE, TILE_LEVELS, VALUE
+from stepgen.timing.design_layout import DesignLayout
+from stepgen.timing.kernel import (
     READY,
     Memory,
     acted,
@@ -21,8 +23,6 @@ from ....timing.kernel import (
     step,
     stop_of,
 )
-from ...design.table import Unit
-from .params import AsSelector
 
 P = record("x", "y", "slices", "slice", "next")
 

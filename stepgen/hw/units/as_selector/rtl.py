@@ -2,9 +2,9 @@
 
 from amaranth.hdl import Cat, Module, Mux, Signal
 
-from ....ir.wire import BARE, DONE, TILE_LEVELS, VALUE
-from ...primitives import counter
-from ...unit import UnitCore
+from stepgen.hw.primitives import counter
+from stepgen.hw.unit import UnitCore
+from stepgen.ir.wire import BARE, DONE, TILE_LEVELS, VALUE
 
 
 class AsSelectorCore(UnitCore):

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from ....ir.wire import BARE, TILE_LEVELS, VALUE, number_limit
-from ....timing.design_layout import DesignLayout
-from ....timing.kernel import (
+from stepgen.hw.design.table import Unit
+from stepgen.hw.units.as_tile.params import AsTile
+from stepgen.ir.wire import BARE, TILE_LEVELS, VALUE, number_limit
+from stepgen.timing.design_layout import DesignLayout
+from stepgen.timing.kernel import (
     READY,
     Memory,
     acted,
@@ -23,8 +25,6 @@ from ....timing.kernel import (
     step,
     stop_of,
 )
-from ...design.table import Unit
-from .params import AsTile
 
 P = record("x", "y", "limit", "columns", "slices", "slice")
 

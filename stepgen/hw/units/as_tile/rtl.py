@@ -2,11 +2,11 @@
 
 from amaranth.hdl import Array, Cat, Module, Mux, Signal
 
-from ....ir.dtypes import bool_
-from ....ir.wire import BARE, DONE, TILE_LEVELS, VALUE
-from ...arithmetic.circuits.conversion import convert, convert_unsigned
-from ...primitives import counter, delayed
-from ...unit import UnitCore
+from stepgen.hw.arithmetic.circuits.conversion import convert, convert_unsigned
+from stepgen.hw.primitives import counter, delayed
+from stepgen.hw.unit import UnitCore
+from stepgen.ir.dtypes import bool_
+from stepgen.ir.wire import BARE, DONE, TILE_LEVELS, VALUE
 
 
 class AsTileCore(UnitCore):

@@ -8,12 +8,14 @@ on the bus is a pop or a push of one of its channels.
 
 from __future__ import annotations
 
-from ....ir.memory_timing import MemoryTiming
-from ....ir.sdram_timing import SdramTiming
-from ....ir.stalls import stalled
-from ....timing.bursts import burst_length
-from ....timing.design_layout import DesignLayout
-from ....timing.kernel import (
+from stepgen.hw.design.table import Unit
+from stepgen.hw.units.axi.params import Axi
+from stepgen.ir.memory_timing import MemoryTiming
+from stepgen.ir.sdram_timing import SdramTiming
+from stepgen.ir.stalls import stalled
+from stepgen.timing.bursts import burst_length
+from stepgen.timing.design_layout import DesignLayout
+from stepgen.timing.kernel import (
     FULL_OUTPUT,
     READY,
     REASON,
@@ -30,9 +32,7 @@ from ....timing.kernel import (
     room,
     step,
 )
-from ....timing.sdram import build_sdram
-from ...design.table import Unit
-from .params import Axi
+from stepgen.timing.sdram import build_sdram
 
 ACCEPT_READ = record("ar", "bursts", "key", "threshold")
 READ = record("bursts", "r", "key", "threshold", "interval", "next_time", "moved", "offered")

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from ...design.formats import Format, misfit
-from ...design.params import UnitParams
-from ...design.registers import UNTOLD
-from ...design.table import LUTRAM, MEMORY_LATENCY, Bus, Channel, Design, Unit
+from stepgen.hw.design.formats import Format, misfit
+from stepgen.hw.design.params import UnitParams
+from stepgen.hw.design.registers import UNTOLD
+from stepgen.hw.design.table import LUTRAM, MEMORY_LATENCY, Bus, Channel, Design, Unit
 
 LENGTH_BITS = 8
 """Bits of the field that holds a burst's length minus one."""

@@ -3,9 +3,9 @@
 from amaranth.hdl import Const, Module
 from amaranth.lib.wiring import Out
 
-from ...axi import Axi4
-from ...unit import UnitCore
-from .params import LENGTH_BITS
+from stepgen.hw.axi import Axi4
+from stepgen.hw.unit import UnitCore
+from stepgen.hw.units.axi.params import LENGTH_BITS
 
 INCR = 1
 

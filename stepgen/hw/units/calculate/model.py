@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from ....ir.wire import VALUE, number_limit
-from ....timing.addresses import OPERATIONS, calculated, refused
-from ....timing.design_layout import DesignLayout
-from ....timing.kernel import (
+from stepgen.hw.design.table import Unit
+from stepgen.hw.units.calculate.params import Calculate
+from stepgen.ir.wire import VALUE, number_limit
+from stepgen.timing.addresses import OPERATIONS, calculated, refused
+from stepgen.timing.design_layout import DesignLayout
+from stepgen.timing.kernel import (
     READY,
     Memory,
     acted,
@@ -24,8 +26,6 @@ from ....timing.kernel import (
     step,
     stop_of,
 )
-from ...design.table import Unit
-from .params import Calculate
 
 P = record("y", "operation", "constant", "limit", "next", "operands", "columns", "x")
 # The operands' channels lie one after the other from `x`, their addresses in a beat in `columns`.

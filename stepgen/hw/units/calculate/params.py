@@ -6,14 +6,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
-from ....ir.dtypes import Tile
-from ....ir.wire import number_limit
-from ...arithmetic.operations import product_multipliers
-from ...design import stages
-from ...design.formats import Format, misfit
-from ...design.params import UnitParams, numbered
-from ...design.registers import UNTOLD
-from ...design.table import Design, Unit
+from stepgen.hw.arithmetic.operations import product_multipliers
+from stepgen.hw.design import stages
+from stepgen.hw.design.formats import Format, misfit
+from stepgen.hw.design.params import UnitParams, numbered
+from stepgen.hw.design.registers import UNTOLD
+from stepgen.hw.design.table import Design, Unit
+from stepgen.ir.dtypes import Tile
+from stepgen.ir.wire import number_limit
 
 RELATIONS = ("lt", "le", "eq", "ne", "ge", "gt")
 """Operations that make flags."""

@@ -4,10 +4,10 @@ import operator
 
 from amaranth.hdl import Cat, Const, Module, Mux, Signal
 
-from ....ir.wire import VALUE, number_limit
-from ...primitives import Multiplier, delayed
-from ...unit import UnitCore
-from .params import RELATIONS
+from stepgen.hw.primitives import Multiplier, delayed
+from stepgen.hw.unit import UnitCore
+from stepgen.hw.units.calculate.params import RELATIONS
+from stepgen.ir.wire import VALUE, number_limit
 
 
 class CalculateCore(UnitCore):

@@ -2,9 +2,9 @@
 
 from amaranth.hdl import Cat, Module, Mux, Signal
 
-from ....ir.wire import BARE, DONE
-from ...onehot import select
-from ...unit import UnitCore
+from stepgen.hw.onehot import select
+from stepgen.hw.unit import UnitCore
+from stepgen.ir.wire import BARE, DONE
 
 
 class ConcatCore(UnitCore):

@@ -2,8 +2,8 @@
 
 from amaranth.hdl import Const, Module, Mux, Signal
 
-from ....ir.wire import BARE, DONE, VALUE
-from ...unit import UnitCore
+from stepgen.hw.unit import UnitCore
+from stepgen.ir.wire import BARE, DONE, VALUE
 
 
 class CountCore(UnitCore):

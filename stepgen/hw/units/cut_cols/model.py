@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from ....ir.wire import BARE, TILE_LEVELS, VALUE
-from ....timing.design_layout import DesignLayout
-from ....timing.kernel import (
+from stepgen.hw.design.table import Unit
+from stepgen.hw.units.cut_cols.params import CutCols
+from stepgen.ir.wire import BARE, TILE_LEVELS, VALUE
+from stepgen.timing.design_layout import DesignLayout
+from stepgen.timing.kernel import (
     READY,
     Memory,
     acted,
@@ -20,8 +22,6 @@ from ....timing.kernel import (
     step,
     stop_of,
 )
-from ...design.table import Unit
-from .params import CutCols
 
 # `begin` is the lane of x's head at which the next beat begins, negative in the beat before it
 P = record("x", "y", "parts", "slices", "tail", "lanes", "apart", "part", "slice", "begin")

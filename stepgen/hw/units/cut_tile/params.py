@@ -7,14 +7,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
-from ....ir.dims import static
-from ....ir.wire import TILE_LEVELS
-from ...design import stages
-from ...design.formats import Format, misfit
-from ...design.pace import Extent, Extents, Paces, Part, Queue
-from ...design.params import UnitParams
-from ...design.ram import Ram
-from ...design.table import Channel, Design, Unit
+from stepgen.hw.design import stages
+from stepgen.hw.design.formats import Format, misfit
+from stepgen.hw.design.pace import Extent, Extents, Paces, Part, Queue
+from stepgen.hw.design.params import UnitParams
+from stepgen.hw.design.ram import Ram
+from stepgen.hw.design.table import Channel, Design, Unit
+from stepgen.ir.dims import static
+from stepgen.ir.wire import TILE_LEVELS
 
 BUFFERS = 2
 """Tiles in memory: one is written while the one before it is read."""

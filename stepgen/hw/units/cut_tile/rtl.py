@@ -2,11 +2,11 @@
 
 from amaranth.hdl import Module, Mux, Signal
 
-from ....ir.wire import BARE, DONE, TILE_LEVELS, VALUE
-from ...design import stages
-from ...fifo import Fifo
-from ...primitives import BlockRam, counter, delayed
-from ...unit import UnitCore
+from stepgen.hw.design import stages
+from stepgen.hw.fifo import Fifo
+from stepgen.hw.primitives import BlockRam, counter, delayed
+from stepgen.hw.unit import UnitCore
+from stepgen.ir.wire import BARE, DONE, TILE_LEVELS, VALUE
 
 
 class CutTileCore(UnitCore):

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from ....ir.wire import VALUE
-from ....timing.design_layout import DesignLayout
-from ....timing.kernel import (
+from stepgen.hw.design.table import Unit
+from stepgen.hw.units.decode.params import Decode
+from stepgen.ir.wire import VALUE
+from stepgen.timing.design_layout import DesignLayout
+from stepgen.timing.kernel import (
     READY,
     Memory,
     acted,
@@ -22,8 +24,6 @@ from ....timing.kernel import (
     step,
     stop_of,
 )
-from ...design.table import Unit
-from .params import Decode
 
 P = record("x", "y", "bits", "first")
 # From `first` back lie as many zeros as selectors have bits, less one; there is a 1, and then as

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from ....ir.wire import number_limit
-from ...design.formats import Format, misfit
-from ...design.params import UnitParams
-from ...design.registers import UNTOLD
-from ...design.table import Design, Unit
+from stepgen.hw.design.formats import Format, misfit
+from stepgen.hw.design.params import UnitParams
+from stepgen.hw.design.registers import UNTOLD
+from stepgen.hw.design.table import Design, Unit
+from stepgen.ir.wire import number_limit
 
 
 @dataclass(frozen=True)

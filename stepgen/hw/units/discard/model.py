@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from ....ir.wire import DONE
-from ....timing.design_layout import DesignLayout
-from ....timing.kernel import (
+from stepgen.hw.design.table import Unit
+from stepgen.hw.units.discard.params import Discard
+from stepgen.ir.wire import DONE
+from stepgen.timing.design_layout import DesignLayout
+from stepgen.timing.kernel import (
     READY,
     Memory,
     acted,
@@ -16,8 +18,6 @@ from ....timing.kernel import (
     record,
     step,
 )
-from ...design.table import Unit
-from .params import Discard
 
 P = record("x")
 

@@ -2,8 +2,8 @@
 
 from amaranth.hdl import Module
 
-from ....ir.wire import DONE
-from ...unit import UnitCore
+from stepgen.hw.unit import UnitCore
+from stepgen.ir.wire import DONE
 
 
 class DiscardCore(UnitCore):

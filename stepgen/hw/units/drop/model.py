@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from ....ir.wire import BARE, DONE, TILE_LEVELS, VALUE
-from ....timing.design_layout import DesignLayout
-from ....timing.kernel import (
+from stepgen.hw.design.table import Unit
+from stepgen.hw.units.drop.params import Drop
+from stepgen.ir.wire import BARE, DONE, TILE_LEVELS, VALUE
+from stepgen.timing.design_layout import DesignLayout
+from stepgen.timing.kernel import (
     ANY,
     EMPTY_INPUT,
     NEVER,
@@ -28,8 +30,6 @@ from ....timing.kernel import (
     step,
     stop_of,
 )
-from ...design.table import Unit
-from .params import Drop
 
 P = record("x", "flags", "y", "held", "skip", "hold")
 NOTHING = -1

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from ....ir.wire import DONE, VALUE
-from ....timing.design_layout import DesignLayout
-from ....timing.kernel import (
+from stepgen.hw.design.table import Unit
+from stepgen.hw.units.eager_merge.params import EagerMerge
+from stepgen.ir.wire import DONE, VALUE
+from stepgen.timing.design_layout import DesignLayout
+from stepgen.timing.kernel import (
     ANY,
     EMPTY_INPUT,
     FULL_OUTPUT,
@@ -26,8 +28,6 @@ from ....timing.kernel import (
     step,
     stop_of,
 )
-from ...design.table import Unit
-from .params import EagerMerge
 
 P = record("y", "names", "level", "notes", "one_hot", "current", "next", "last", "producers", "x")
 # `current` is the input whose chunk moves, `next` the one that was chosen to follow, `last` the one

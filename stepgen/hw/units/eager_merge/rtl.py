@@ -2,10 +2,10 @@
 
 from amaranth.hdl import Cat, Module, Mux, Signal
 
-from ....ir.wire import DONE, VALUE
-from ...onehot import select
-from ...select import RoundRobin
-from ...unit import UnitCore
+from stepgen.hw.onehot import select
+from stepgen.hw.select import RoundRobin
+from stepgen.hw.unit import UnitCore
+from stepgen.ir.wire import DONE, VALUE
 
 
 class EagerMergeCore(UnitCore):

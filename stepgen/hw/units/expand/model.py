@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from ....ir.wire import BARE, DONE, VALUE
-from ....timing.design_layout import DesignLayout
-from ....timing.elements import E, reduce
-from ....timing.kernel import (
+from stepgen.hw.design.table import Unit
+from stepgen.hw.units.expand.params import Expand
+from stepgen.ir.wire import BARE, DONE, VALUE
+from stepgen.timing.design_layout import DesignLayout
+from stepgen.timing.elements import E, reduce
+from stepgen.timing.kernel import (
     NEVER,
     POPPED,
     READY,
@@ -29,8 +31,6 @@ from ....timing.kernel import (
     step,
     stop_of,
 )
-from ...design.table import Unit
-from .params import Expand
 
 W = record("x", "ring", "ends", "base")
 R = record("ring", "ends", "y", "ref", "count", "base", "rank", "position", "passes")

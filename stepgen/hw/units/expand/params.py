@@ -6,13 +6,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
-from ....ir.wire import TILE_LEVELS
-from ...design import stages
-from ...design.formats import Format, misfit
-from ...design.pace import Extents, Paces, Part, Queue, copied
-from ...design.params import UnitParams
-from ...design.ram import Ram
-from ...design.table import Channel, Design, Unit
+from stepgen.hw.design import stages
+from stepgen.hw.design.formats import Format, misfit
+from stepgen.hw.design.pace import Extents, Paces, Part, Queue, copied
+from stepgen.hw.design.params import UnitParams
+from stepgen.hw.design.ram import Ram
+from stepgen.hw.design.table import Channel, Design, Unit
+from stepgen.ir.wire import TILE_LEVELS
 
 ENDS = 16
 """Most ends of elements that are queued for the reading side."""

@@ -4,12 +4,12 @@ from amaranth.hdl import Cat, Module, Mux, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-from ....ir.wire import BARE, DONE, VALUE
-from ...design import stages
-from ...elements import reduced
-from ...fifo import Fifo
-from ...primitives import BlockRam, after, delayed
-from ...unit import UnitCore
+from stepgen.hw.design import stages
+from stepgen.hw.elements import reduced
+from stepgen.hw.fifo import Fifo
+from stepgen.hw.primitives import BlockRam, after, delayed
+from stepgen.hw.unit import UnitCore
+from stepgen.ir.wire import BARE, DONE, VALUE
 
 
 class ExpandCore(UnitCore):

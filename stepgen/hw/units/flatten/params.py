@@ -9,11 +9,11 @@ from functools import reduce
 from operator import mul
 from typing import ClassVar
 
-from ...design.formats import Format, misfit
-from ...design.pace import Extents, Paces, Part
-from ...design.params import UnitParams
-from ...design.restop import Levels
-from ...design.table import Design, Unit
+from stepgen.hw.design.formats import Format, misfit
+from stepgen.hw.design.pace import Extents, Paces, Part
+from stepgen.hw.design.params import UnitParams
+from stepgen.hw.design.restop import Levels
+from stepgen.hw.design.table import Design, Unit
 
 
 @dataclass(frozen=True)

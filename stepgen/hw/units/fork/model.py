@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from ....timing.design_layout import DesignLayout
-from ....timing.kernel import READY, Memory, acted, packed, pop, push, ready, record, room, step
-from ...design.table import Unit
-from .params import Fork
+from stepgen.hw.design.table import Unit
+from stepgen.hw.units.fork.params import Fork
+from stepgen.timing.design_layout import DesignLayout
+from stepgen.timing.kernel import READY, Memory, acted, packed, pop, push, ready, record, room, step
 
 P = record("x", "branches", "ys")
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from ...design.formats import Format, misfit
-from ...design.params import UnitParams, numbered
-from ...design.table import Design, Unit
+from stepgen.hw.design.formats import Format, misfit
+from stepgen.hw.design.params import UnitParams, numbered
+from stepgen.hw.design.table import Design, Unit
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,7 @@
 
 from amaranth.hdl import Module, Signal
 
-from ...unit import UnitCore
+from stepgen.hw.unit import UnitCore
 
 
 class ForkCore(UnitCore):

@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
-from ...design.formats import Format, misfit
-from ...design.pace import Extents, Paces, Part
-from ...design.params import UnitParams
-from ...design.table import Design, Unit
+from stepgen.hw.design.formats import Format, misfit
+from stepgen.hw.design.pace import Extents, Paces, Part
+from stepgen.hw.design.params import UnitParams
+from stepgen.hw.design.table import Design, Unit
 
 
 @dataclass(frozen=True)

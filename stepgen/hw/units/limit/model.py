@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from ....ir.wire import VALUE
-from ....timing.design_layout import DesignLayout
-from ....timing.kernel import (
+from stepgen.hw.design.registers import NUMBER_BITS, TOO_LARGE
+from stepgen.hw.design.table import Unit
+from stepgen.hw.units.limit.params import Limit
+from stepgen.ir.wire import VALUE
+from stepgen.timing.design_layout import DesignLayout
+from stepgen.timing.kernel import (
     NEVER,
     READY,
     Memory,
@@ -21,9 +24,6 @@ from ....timing.kernel import (
     step,
     stop_of,
 )
-from ...design.registers import NUMBER_BITS, TOO_LARGE
-from ...design.table import Unit
-from .params import Limit
 
 # `number`: complete rows or elements so far
 # `state`: whether what comes is passed on, or too much, or nothing comes any more

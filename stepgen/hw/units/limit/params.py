@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from ...design.formats import Format, misfit
-from ...design.params import UnitParams
-from ...design.registers import NUMBER_BITS, TOO_LARGE
-from ...design.table import Design, Unit
+from stepgen.hw.design.formats import Format, misfit
+from stepgen.hw.design.params import UnitParams
+from stepgen.hw.design.registers import NUMBER_BITS, TOO_LARGE
+from stepgen.hw.design.table import Design, Unit
 
 BEYOND = 8
 """Bits by which a number may be longer than the most that may come."""

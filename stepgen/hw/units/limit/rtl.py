@@ -2,10 +2,10 @@
 
 from amaranth.hdl import Const, Module, Mux, Signal
 
-from ....ir.wire import VALUE
-from ...design.registers import NUMBER_BITS, TOO_LARGE
-from ...detail import detail_word
-from ...unit import UnitCore
+from stepgen.hw.design.registers import NUMBER_BITS, TOO_LARGE
+from stepgen.hw.detail import detail_word
+from stepgen.hw.unit import UnitCore
+from stepgen.ir.wire import VALUE
 
 
 class LimitCore(UnitCore):

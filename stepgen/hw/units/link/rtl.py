@@ -2,8 +2,8 @@
 
 from amaranth.hdl import Cat, Module, Mux, Signal
 
-from ....ir.wire import VALUE
-from ...unit import UnitCore
+from stepgen.hw.unit import UnitCore
+from stepgen.ir.wire import VALUE
 
 
 class LinkCore(UnitCore):

@@ -4,10 +4,10 @@ from amaranth.hdl import Cat, Const, Module, Mux, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-from ....ir.wire import DONE, VALUE
-from ...primitives import counter
-from ...select import rotated
-from ...stream import signature
+from stepgen.hw.primitives import counter
+from stepgen.hw.select import rotated
+from stepgen.hw.stream import signature
+from stepgen.ir.wire import DONE, VALUE
 
 __all__ = ["Emit"]
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from ....ir.wire import BARE, DONE, VALUE
-from ....timing.bursts import first_word, make_burst
-from ....timing.design_layout import DesignLayout
-from ....timing.granting import build_grant
-from ....timing.kernel import (
+from stepgen.hw.design.table import Unit
+from stepgen.hw.units.axi.params import burst
+from stepgen.hw.units.load.params import Load
+from stepgen.ir.wire import BARE, DONE, VALUE
+from stepgen.timing.bursts import first_word, make_burst
+from stepgen.timing.design_layout import DesignLayout
+from stepgen.timing.granting import build_grant
+from stepgen.timing.kernel import (
     ANY,
     NEVER,
     READY,
@@ -26,10 +29,7 @@ from ....timing.kernel import (
     step,
     stop_of,
 )
-from ....timing.look_up import build_look_up
-from ...design.table import Unit
-from ..axi.params import burst
-from .params import Load
+from stepgen.timing.look_up import build_look_up
 
 WATCH = record("ref", "go", "closes", "level", "whole", "inside")
 SEEK = record("starts", "bursts", "length", "word", "burst", "first", "address", "left")

@@ -8,17 +8,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
-from ....ir.arguments import Address
-from ....ir.dtypes import address
-from ....ir.wire import TILE_LEVELS
-from ...design.by_address import MOST_AHEAD, ByAddress, multiplication, outside
-from ...design.formats import Format, misfit
-from ...design.gear import Gear, beat_problem, stored_bits
-from ...design.pace import Extents, Paces, Part, Queue, copied
-from ...design.params import UnitParams
-from ...design.registers import OUT_OF_RANGE
-from ...design.table import Bus, Channel, Design, Region, Unit
-from ..axi.params import burst, raw_channel, request_bits, words
+from stepgen.hw.design.by_address import MOST_AHEAD, ByAddress, multiplication, outside
+from stepgen.hw.design.formats import Format, misfit
+from stepgen.hw.design.gear import Gear, beat_problem, stored_bits
+from stepgen.hw.design.pace import Extents, Paces, Part, Queue, copied
+from stepgen.hw.design.params import UnitParams
+from stepgen.hw.design.registers import OUT_OF_RANGE
+from stepgen.hw.design.table import Bus, Channel, Design, Region, Unit
+from stepgen.hw.units.axi.params import burst, raw_channel, request_bits, words
+from stepgen.ir.arguments import Address
+from stepgen.ir.dtypes import address
+from stepgen.ir.wire import TILE_LEVELS
 
 AHEAD = 8
 """Default of the reference elements in flight."""

@@ -4,16 +4,16 @@ from amaranth.hdl import Cat, Const, Module, Mux, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-from ....ir.wire import BARE, VALUE
-from ...fifo import Fifo
-from ...granting import Grant
-from ...look_up import LookUp, Seek, out_of_range
-from ...occupancy import Occupancy
-from ...primitives import counter
-from ...stream import signature
-from ...unit import UnitCore
-from ..axi.params import LENGTH_BITS, burst, word_address_bits
-from .emit import Emit
+from stepgen.hw.fifo import Fifo
+from stepgen.hw.granting import Grant
+from stepgen.hw.look_up import LookUp, Seek, out_of_range
+from stepgen.hw.occupancy import Occupancy
+from stepgen.hw.primitives import counter
+from stepgen.hw.stream import signature
+from stepgen.hw.unit import UnitCore
+from stepgen.hw.units.axi.params import LENGTH_BITS, burst, word_address_bits
+from stepgen.hw.units.load.emit import Emit
+from stepgen.ir.wire import BARE, VALUE
 
 
 class LoadCore(UnitCore):

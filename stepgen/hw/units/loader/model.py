@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from ....ir.wire import BARE, TILE_LEVELS, VALUE
-from ....timing.bursts import ADDRESS_MASK, make_burst
-from ....timing.design_layout import DesignLayout
-from ....timing.granting import build_grant
-from ....timing.kernel import (
+from stepgen.hw.design.params import numbered
+from stepgen.hw.design.table import Unit
+from stepgen.hw.units.loader.params import Loader
+from stepgen.ir.wire import BARE, TILE_LEVELS, VALUE
+from stepgen.timing.bursts import ADDRESS_MASK, make_burst
+from stepgen.timing.design_layout import DesignLayout
+from stepgen.timing.granting import build_grant
+from stepgen.timing.kernel import (
     ANY,
     EMPTY_INPUT,
     READY,
@@ -28,9 +31,6 @@ from ....timing.kernel import (
     step,
     stop_of,
 )
-from ...design.params import numbered
-from ...design.table import Unit
-from .params import Loader
 
 WATCH = record("ref", "due", "level", "whole", "inside")
 CREDIT = record("free", "under_way")

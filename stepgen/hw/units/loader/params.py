@@ -8,15 +8,15 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import ClassVar
 
-from ....ir.arguments import Address
-from ....ir.wire import KIND_BITS
-from ...design.by_address import MOST_AHEAD
-from ...design.formats import Format, misfit
-from ...design.pace import Extents, Part
-from ...design.params import UnitParams, numbered
-from ...design.table import Bus, Channel, Design, Unit
-from ..axi.params import burst, words
-from ..load.params import AHEAD, Load
+from stepgen.hw.design.by_address import MOST_AHEAD
+from stepgen.hw.design.formats import Format, misfit
+from stepgen.hw.design.pace import Extents, Part
+from stepgen.hw.design.params import UnitParams, numbered
+from stepgen.hw.design.table import Bus, Channel, Design, Unit
+from stepgen.hw.units.axi.params import burst, words
+from stepgen.hw.units.load.params import AHEAD, Load
+from stepgen.ir.arguments import Address
+from stepgen.ir.wire import KIND_BITS
 
 __all__ = ["Loader", "Starts", "unshared"]
 

@@ -4,17 +4,17 @@ from amaranth.hdl import Cat, Const, Module, Mux, Signal
 from amaranth.lib import data, memory, wiring
 from amaranth.lib.wiring import In, Out
 
-from ....ir.wire import BARE, DONE, KIND_BITS, TILE_LEVELS, VALUE
-from ...design.params import numbered
-from ...fifo import Fifo
-from ...granting import Grant
-from ...occupancy import Occupancy
-from ...onehot import select
-from ...primitives import counter
-from ...select import RoundRobin
-from ...stream import signature
-from ...unit import UnitCore
-from ..axi.params import LENGTH_BITS, word_address_bits
+from stepgen.hw.design.params import numbered
+from stepgen.hw.fifo import Fifo
+from stepgen.hw.granting import Grant
+from stepgen.hw.occupancy import Occupancy
+from stepgen.hw.onehot import select
+from stepgen.hw.primitives import counter
+from stepgen.hw.select import RoundRobin
+from stepgen.hw.stream import signature
+from stepgen.hw.unit import UnitCore
+from stepgen.hw.units.axi.params import LENGTH_BITS, word_address_bits
+from stepgen.ir.wire import BARE, DONE, KIND_BITS, TILE_LEVELS, VALUE
 
 
 class LoaderCore(UnitCore):

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from ....ir.wire import BARE, DONE, VALUE
-from ....timing.design_layout import DesignLayout
-from ....timing.kernel import (
+from stepgen.hw.design.table import Unit
+from stepgen.hw.units.locate.params import Locate
+from stepgen.ir.wire import BARE, DONE, VALUE
+from stepgen.timing.design_layout import DesignLayout
+from stepgen.timing.kernel import (
     READY,
     Memory,
     acted,
@@ -22,8 +24,6 @@ from ....timing.kernel import (
     step,
     stop_of,
 )
-from ...design.table import Unit
-from .params import Locate
 
 P = record("x", "y", "level", "lowered", "found", "next")
 # `next` is the address of the contents of the next address, 0 where tiles are made.

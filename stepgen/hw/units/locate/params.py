@@ -6,13 +6,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
-from ....ir.dtypes import ELEMENTS, NUMBERS, ElementType, address, int32
-from ....ir.wire import TILE_LEVELS
-from ...design.formats import Format, misfit
-from ...design.pace import Extents, Paces, Part
-from ...design.params import UnitParams
-from ...design.registers import UNTOLD
-from ...design.table import Design, Unit
+from stepgen.hw.design.formats import Format, misfit
+from stepgen.hw.design.pace import Extents, Paces, Part
+from stepgen.hw.design.params import UnitParams
+from stepgen.hw.design.registers import UNTOLD
+from stepgen.hw.design.table import Design, Unit
+from stepgen.ir.dtypes import ELEMENTS, NUMBERS, ElementType, address, int32
+from stepgen.ir.wire import TILE_LEVELS
 
 
 @dataclass(frozen=True)

@@ -2,10 +2,10 @@
 
 from amaranth.hdl import Const, Module, Mux, Signal
 
-from ....ir.wire import ANY_NUMBER, BARE, DONE, TILE_LEVELS, VALUE
-from ...arithmetic.circuits import order
-from ...primitives import counter, delayed
-from ...unit import UnitCore
+from stepgen.hw.arithmetic.circuits import order
+from stepgen.hw.primitives import counter, delayed
+from stepgen.hw.unit import UnitCore
+from stepgen.ir.wire import ANY_NUMBER, BARE, DONE, TILE_LEVELS, VALUE
 
 
 class LocateCore(UnitCore):

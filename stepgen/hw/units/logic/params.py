@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from ...arithmetic.operations import LOGIC
-from ...design.formats import Format, misfit
-from ...design.params import UnitParams, numbered
-from ...design.table import Design, Unit
+from stepgen.hw.arithmetic.operations import LOGIC
+from stepgen.hw.design.formats import Format, misfit
+from stepgen.hw.design.params import UnitParams, numbered
+from stepgen.hw.design.table import Design, Unit
 
 
 @dataclass(frozen=True)

@@ -2,9 +2,9 @@
 
 from amaranth.hdl import Cat, Module, Mux, Signal
 
-from ....ir.wire import VALUE
-from ...arithmetic.circuits import logic
-from ...unit import UnitCore
+from stepgen.hw.arithmetic.circuits import logic
+from stepgen.hw.unit import UnitCore
+from stepgen.ir.wire import VALUE
 
 
 class LogicCore(UnitCore):

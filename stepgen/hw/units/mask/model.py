@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from ....ir.wire import TILE_LEVELS, VALUE, number_limit
-from ....timing.design_layout import DesignLayout
-from ....timing.kernel import (
+from stepgen.hw.design.table import Unit
+from stepgen.hw.units.mask.params import Mask
+from stepgen.ir.wire import TILE_LEVELS, VALUE, number_limit
+from stepgen.timing.design_layout import DesignLayout
+from stepgen.timing.kernel import (
     READY,
     Memory,
     acted,
@@ -21,8 +23,6 @@ from ....timing.kernel import (
     step,
     stop_of,
 )
-from ...design.table import Unit
-from .params import Mask
 
 P = record("y", "limit", "operands", "x")
 # From `x` on lie the channels of the tiles and of the numbers. A position must lie below `limit`.

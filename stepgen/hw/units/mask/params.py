@@ -6,14 +6,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
-from ....ir.dtypes import Tile
-from ....ir.wire import ANY_NUMBER, TILE_LEVELS, wire_levels
-from ...arithmetic.pipeline import pattern
-from ...design.formats import Format, misfit
-from ...design.pace import Extents, Paces, Part
-from ...design.params import UnitParams
-from ...design.registers import UNTOLD
-from ...design.table import Design, Unit
+from stepgen.hw.arithmetic.pipeline import pattern
+from stepgen.hw.design.formats import Format, misfit
+from stepgen.hw.design.pace import Extents, Paces, Part
+from stepgen.hw.design.params import UnitParams
+from stepgen.hw.design.registers import UNTOLD
+from stepgen.hw.design.table import Design, Unit
+from stepgen.ir.dtypes import Tile
+from stepgen.ir.wire import ANY_NUMBER, TILE_LEVELS, wire_levels
 
 STAGES = 3
 """The difference of numbers; what is kept of the row; where in the beat."""

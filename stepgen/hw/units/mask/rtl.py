@@ -2,10 +2,10 @@
 
 from amaranth.hdl import Cat, Module, Mux, Signal, signed
 
-from ....ir.wire import BARE, TILE_LEVELS, VALUE, number_limit
-from ...primitives import counter, delayed
-from ...unit import UnitCore
-from .params import STAGES
+from stepgen.hw.primitives import counter, delayed
+from stepgen.hw.unit import UnitCore
+from stepgen.hw.units.mask.params import STAGES
+from stepgen.ir.wire import BARE, TILE_LEVELS, VALUE, number_limit
 
 
 class MaskCore(UnitCore):

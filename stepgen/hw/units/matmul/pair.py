@@ -4,8 +4,8 @@ from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-from ...design.table import Channel
-from ...stream import signature
+from stepgen.hw.design.table import Channel
+from stepgen.hw.stream import signature
 
 __all__ = ["Pair"]
 

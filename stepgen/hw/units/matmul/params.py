@@ -7,17 +7,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
-from ....ir.dtypes import ELEMENTS, bf16, f32
-from ....ir.wire import TILE_LEVELS
-from ...arithmetic.sums import MULTIPLIED, PRODUCT, STATE_BITS, Summing
-from ...design import stages
-from ...design.block_rams import SHALLOW
-from ...design.formats import Format, misfit
-from ...design.pace import Extents, Paces, Part, Queue
-from ...design.params import UnitParams
-from ...design.ram import Ram
-from ...design.table import Channel, Design, Unit
-from ..axi.params import words
+from stepgen.hw.arithmetic.sums import MULTIPLIED, PRODUCT, STATE_BITS, Summing
+from stepgen.hw.design import stages
+from stepgen.hw.design.block_rams import SHALLOW
+from stepgen.hw.design.formats import Format, misfit
+from stepgen.hw.design.pace import Extents, Paces, Part, Queue
+from stepgen.hw.design.params import UnitParams
+from stepgen.hw.design.ram import Ram
+from stepgen.hw.design.table import Channel, Design, Unit
+from stepgen.hw.units.axi.params import words
+from stepgen.ir.dtypes import ELEMENTS, bf16, f32
+from stepgen.ir.wire import TILE_LEVELS
 
 __all__ = ["COMPLETE", "MULTIPLIED", "SPREAD", "Matmul"]
 

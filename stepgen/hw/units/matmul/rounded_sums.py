@@ -4,10 +4,10 @@ from amaranth.hdl import Module, Mux
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
-from ...arithmetic.circuits.lane import Lane
-from ...arithmetic.circuits.sums import Kept
-from ...arithmetic.sums import PAIR, PRODUCT
-from ...primitives import delayed
+from stepgen.hw.arithmetic.circuits.lane import Lane
+from stepgen.hw.arithmetic.circuits.sums import Kept
+from stepgen.hw.arithmetic.sums import PAIR, PRODUCT
+from stepgen.hw.primitives import delayed
 
 __all__ = ["RoundedSums"]
 

@@ -6,18 +6,18 @@ from amaranth.hdl import Cat, Const, Module, Mux, Signal, signed
 from amaranth.lib import data, wiring
 from amaranth.utils import ceil_log2
 
-from ....ir.dtypes import f32
-from ....ir.wire import BARE, TILE_LEVELS, VALUE
-from ...arithmetic.circuits.sums import FloatSums, Kept
-from ...design import stages
-from ...fifo import Fifo
-from ...matrix import Accumulators, Dot, RowSums
-from ...primitives import BlockRam, counter, delayed
-from ...unit import UnitCore
-from .pair import Pair
-from .params import COMPLETE, SPREAD
-from .rounded_sums import RoundedSums
-from .weights import Loading, other_buffer, size_of, unpadded
+from stepgen.hw.arithmetic.circuits.sums import FloatSums, Kept
+from stepgen.hw.design import stages
+from stepgen.hw.fifo import Fifo
+from stepgen.hw.matrix import Accumulators, Dot, RowSums
+from stepgen.hw.primitives import BlockRam, counter, delayed
+from stepgen.hw.unit import UnitCore
+from stepgen.hw.units.matmul.pair import Pair
+from stepgen.hw.units.matmul.params import COMPLETE, SPREAD
+from stepgen.hw.units.matmul.rounded_sums import RoundedSums
+from stepgen.hw.units.matmul.weights import Loading, other_buffer, size_of, unpadded
+from stepgen.ir.dtypes import f32
+from stepgen.ir.wire import BARE, TILE_LEVELS, VALUE
 
 
 class MatmulCore(UnitCore):

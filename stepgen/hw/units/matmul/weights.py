@@ -3,8 +3,8 @@
 from amaranth.hdl import Cat, Const, Mux, Signal
 from amaranth.lib import data
 
-from ....ir.wire import BARE, TILE_LEVELS, VALUE
-from ...primitives import counter, delayed
+from stepgen.hw.primitives import counter, delayed
+from stepgen.ir.wire import BARE, TILE_LEVELS, VALUE
 
 __all__ = ["Loading", "other_buffer", "size_of", "unpadded"]
 

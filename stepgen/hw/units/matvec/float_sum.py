@@ -2,10 +2,10 @@
 
 from amaranth.hdl import Cat, Mux, Signal, signed
 
-from ...arithmetic.circuits.stages import Stages
-from ...arithmetic.circuits.sums import FloatSums, added, shifted
-from ...arithmetic.sums import EXPONENT_BITS, UNIT_BITS
-from ...primitives import delayed
+from stepgen.hw.arithmetic.circuits.stages import Stages
+from stepgen.hw.arithmetic.circuits.sums import FloatSums, added, shifted
+from stepgen.hw.arithmetic.sums import EXPONENT_BITS, UNIT_BITS
+from stepgen.hw.primitives import delayed
 
 __all__ = ["FloatSum"]
 

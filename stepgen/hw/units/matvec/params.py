@@ -7,16 +7,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
-from ....ir.dtypes import ELEMENTS, bf16
-from ....ir.wire import TILE_LEVELS
-from ...arithmetic.sums import FEEDBACK, SUMMED, Summing
-from ...design import stages
-from ...design.block_rams import SHALLOW
-from ...design.formats import Format, misfit
-from ...design.pace import Extents, Paces, Part
-from ...design.params import UnitParams
-from ...design.ram import Ram
-from ...design.table import Design, Unit
+from stepgen.hw.arithmetic.sums import FEEDBACK, SUMMED, Summing
+from stepgen.hw.design import stages
+from stepgen.hw.design.block_rams import SHALLOW
+from stepgen.hw.design.formats import Format, misfit
+from stepgen.hw.design.pace import Extents, Paces, Part
+from stepgen.hw.design.params import UnitParams
+from stepgen.hw.design.ram import Ram
+from stepgen.hw.design.table import Design, Unit
+from stepgen.ir.dtypes import ELEMENTS, bf16
+from stepgen.ir.wire import TILE_LEVELS
 
 SPREAD = 2
 """From a slice of x to its read address: one cycle longer than to its write address."""

@@ -5,13 +5,13 @@ from dataclasses import dataclass
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value, signed
 from amaranth.lib import data
 
-from ....ir.wire import BARE, TILE_LEVELS, VALUE
-from ...arithmetic.circuits.sums import FloatSums
-from ...matrix import Dot, RowSums
-from ...primitives import BlockRam, counter, delayed
-from ...unit import UnitCore
-from .float_sum import FloatSum
-from .params import SPREAD
+from stepgen.hw.arithmetic.circuits.sums import FloatSums
+from stepgen.hw.matrix import Dot, RowSums
+from stepgen.hw.primitives import BlockRam, counter, delayed
+from stepgen.hw.unit import UnitCore
+from stepgen.hw.units.matvec.float_sum import FloatSum
+from stepgen.hw.units.matvec.params import SPREAD
+from stepgen.ir.wire import BARE, TILE_LEVELS, VALUE
 
 
 @dataclass(frozen=True)

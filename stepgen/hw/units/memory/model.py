@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from ....timing.bursts import burst_length
-from ....timing.design_layout import DesignLayout
-from ....timing.kernel import (
+from stepgen.hw.design.params import numbered
+from stepgen.hw.design.table import Unit
+from stepgen.hw.units.memory.params import Memory as Params
+from stepgen.timing.bursts import burst_length
+from stepgen.timing.design_layout import DesignLayout
+from stepgen.timing.kernel import (
     ANY,
     EMPTY_INPUT,
     POPPED,
@@ -24,9 +27,6 @@ from ....timing.kernel import (
     room,
     step,
 )
-from ...design.params import numbered
-from ...design.table import Unit
-from .params import Memory as Params
 
 GRANT = record("request", "owners", "movers", "under_way", "turn", "chosen", "count", "requests")
 RETURN = record("r", "owners", "under_way", "datas")

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from ...design import stages
-from ...design.formats import Format, misfit
-from ...design.params import UnitParams, numbered
-from ...design.table import Bus, Channel, Design, Unit
-from ..axi.params import (
+from stepgen.hw.design import stages
+from stepgen.hw.design.formats import Format, misfit
+from stepgen.hw.design.params import UnitParams, numbered
+from stepgen.hw.design.table import Bus, Channel, Design, Unit
+from stepgen.hw.units.axi.params import (
     LENGTH_BITS,
     Axi,
     raw_channel,

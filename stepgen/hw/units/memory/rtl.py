@@ -2,14 +2,14 @@
 
 from amaranth.hdl import C, Cat, Module, Mux, Signal
 
-from ...design import stages
-from ...design.params import numbered
-from ...fifo import Fifo
-from ...occupancy import Occupancy
-from ...primitives import delayed
-from ...select import RoundRobin, select_in_stages
-from ...unit import UnitCore
-from ..axi.params import LENGTH_BITS, request_bits
+from stepgen.hw.design import stages
+from stepgen.hw.design.params import numbered
+from stepgen.hw.fifo import Fifo
+from stepgen.hw.occupancy import Occupancy
+from stepgen.hw.primitives import delayed
+from stepgen.hw.select import RoundRobin, select_in_stages
+from stepgen.hw.unit import UnitCore
+from stepgen.hw.units.axi.params import LENGTH_BITS, request_bits
 
 
 class MemoryCore(UnitCore):

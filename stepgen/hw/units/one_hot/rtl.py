@@ -2,9 +2,9 @@
 
 from amaranth.hdl import Module, Mux, Signal
 
-from ....ir.wire import BARE, DONE, VALUE
-from ...onehot import lowest
-from ...unit import UnitCore
+from stepgen.hw.onehot import lowest
+from stepgen.hw.unit import UnitCore
+from stepgen.ir.wire import BARE, DONE, VALUE
 
 
 class OneHotCore(UnitCore):

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from ....ir.wire import VALUE
-from ....timing.design_layout import DesignLayout
-from ....timing.kernel import (
+from stepgen.hw.design.table import Unit
+from stepgen.hw.units.pack_cols.params import PackCols
+from stepgen.ir.wire import VALUE
+from stepgen.timing.design_layout import DesignLayout
+from stepgen.timing.kernel import (
     READY,
     Memory,
     acted,
@@ -18,8 +20,6 @@ from ....timing.kernel import (
     step,
     stop_of,
 )
-from ...design.table import Unit
-from .params import PackCols
 
 # `slice` is the number of the next beat in its part, `filled` the columns in the beat held
 P = record("x", "y", "lanes", "slices", "tail", "slice", "held", "filled")

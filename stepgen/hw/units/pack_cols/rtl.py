@@ -2,9 +2,9 @@
 
 from amaranth.hdl import Cat, Const, Module, Mux, Signal
 
-from ....ir.wire import BARE, VALUE
-from ...primitives import counter, delayed
-from ...unit import UnitCore
+from stepgen.hw.primitives import counter, delayed
+from stepgen.hw.unit import UnitCore
+from stepgen.ir.wire import BARE, VALUE
 
 
 class PackColsCore(UnitCore):

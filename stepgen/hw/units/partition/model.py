@@ -5,9 +5,11 @@ The done beat of x is passed on at once; that of the selectors is consumed after
 
 from __future__ import annotations
 
-from ....ir.wire import BARE, DONE, VALUE
-from ....timing.design_layout import DesignLayout
-from ....timing.kernel import (
+from stepgen.hw.design.table import Unit
+from stepgen.hw.units.partition.params import Partition
+from stepgen.ir.wire import BARE, DONE, VALUE
+from stepgen.timing.design_layout import DesignLayout
+from stepgen.timing.kernel import (
     NEVER,
     READY,
     Memory,
@@ -28,10 +30,8 @@ from ....timing.kernel import (
     step,
     stop_of,
 )
-from ....timing.selector import selected
-from ....timing.shares import MISSING, given_back
-from ...design.table import Unit
-from .params import Partition
+from stepgen.timing.selector import selected
+from stepgen.timing.shares import MISSING, given_back
 
 P = record("x", "sel", "level", "surplus", "given", "shares", "rest", "ended", "consumers", "y")
 

@@ -2,9 +2,9 @@
 
 from amaranth.hdl import Cat, Const, Module, Mux, Signal
 
-from ....ir.wire import BARE, DONE, VALUE
-from ...primitives import delayed
-from ...unit import UnitCore
+from stepgen.hw.primitives import delayed
+from stepgen.hw.unit import UnitCore
+from stepgen.ir.wire import BARE, DONE, VALUE
 
 
 class PartitionCore(UnitCore):

@@ -6,18 +6,18 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar, Literal
 
-from ....ir.dtypes import Tile
-from ....ir.errors import StepError
-from ....ir.wire import TILE_LEVELS
-from ...arithmetic.formulas import formula
-from ...arithmetic.operations import LOOKUP_ROWS, PLACES, SCALED, Operation
-from ...arithmetic.pipeline import Lane, Pipeline, written
-from ...design import stages
-from ...design.formats import Format, misfit
-from ...design.pace import Extents, Paces, Part
-from ...design.params import UnitParams, numbered
-from ...design.ram import Ram
-from ...design.table import Design, Unit
+from stepgen.hw.arithmetic.formulas import formula
+from stepgen.hw.arithmetic.operations import LOOKUP_ROWS, PLACES, SCALED, Operation
+from stepgen.hw.arithmetic.pipeline import Lane, Pipeline, written
+from stepgen.hw.design import stages
+from stepgen.hw.design.formats import Format, misfit
+from stepgen.hw.design.pace import Extents, Paces, Part
+from stepgen.hw.design.params import UnitParams, numbered
+from stepgen.hw.design.ram import Ram
+from stepgen.hw.design.table import Design, Unit
+from stepgen.ir.dtypes import Tile
+from stepgen.ir.errors import StepError
+from stepgen.ir.wire import TILE_LEVELS
 
 __all__ = ["LOOKUP_ROWS", "PLACES", "SCALED", "Lane", "Pcu", "joined", "of_function"]
 

@@ -2,9 +2,9 @@
 
 from amaranth.hdl import Cat, Const, Module, Mux, Signal
 
-from ....ir.wire import BARE, TILE_LEVELS, VALUE
-from ...primitives import BlockRam, counter, delayed
-from ...unit import UnitCore
+from stepgen.hw.primitives import BlockRam, counter, delayed
+from stepgen.hw.unit import UnitCore
+from stepgen.ir.wire import BARE, TILE_LEVELS, VALUE
 
 
 class PcuCore(UnitCore):

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from ....ir.wire import BARE, DONE, VALUE
-from ....timing.design_layout import DesignLayout
-from ....timing.elements import E, reduce
-from ....timing.kernel import (
+from stepgen.hw.design.registers import NUMBER_BITS, TOO_LARGE
+from stepgen.hw.design.table import Unit
+from stepgen.hw.units.pmu.params import Pmu
+from stepgen.ir.wire import BARE, DONE, VALUE
+from stepgen.timing.design_layout import DesignLayout
+from stepgen.timing.elements import E, reduce
+from stepgen.timing.kernel import (
     ANY,
     EMPTY_INPUT,
     FULL_OUTPUT,
@@ -32,10 +35,7 @@ from ....timing.kernel import (
     step,
     stop_of,
 )
-from ....timing.shares import MISSING, NONE, given_back, lay_out
-from ...design.registers import NUMBER_BITS, TOO_LARGE
-from ...design.table import Unit
-from .params import Pmu
+from stepgen.timing.shares import MISSING, NONE, given_back, lay_out
 
 MEMORY = ("words", "table", "page")
 """Where pages and table are, and the words of a page."""

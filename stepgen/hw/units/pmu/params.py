@@ -6,16 +6,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
-from ....ir.affine import affine, last_tile
-from ....ir.arguments import take_fields
-from ....ir.wire import TILE_LEVELS, stop_bits
-from ...design import stages
-from ...design.formats import Format, misfit
-from ...design.pace import Extents, Pace, Paces, Part, Queue
-from ...design.params import UnitParams, numbered
-from ...design.ram import Ram
-from ...design.registers import NUMBER_BITS, STRUCTURE, TOO_LARGE, UNTOLD
-from ...design.table import Channel, Design, Unit, index_bits
+from stepgen.hw.design import stages
+from stepgen.hw.design.formats import Format, misfit
+from stepgen.hw.design.pace import Extents, Pace, Paces, Part, Queue
+from stepgen.hw.design.params import UnitParams, numbered
+from stepgen.hw.design.ram import Ram
+from stepgen.hw.design.registers import NUMBER_BITS, STRUCTURE, TOO_LARGE, UNTOLD
+from stepgen.hw.design.table import Channel, Design, Unit, index_bits
+from stepgen.ir.affine import affine, last_tile
+from stepgen.ir.arguments import take_fields
+from stepgen.ir.wire import TILE_LEVELS, stop_bits
 
 BEYOND = 8
 """Bits by which a number of rows may be longer than the most that there is room for."""

@@ -2,9 +2,9 @@
 
 from amaranth.hdl import Cat, Const, Mux, Signal
 
-from ....ir.wire import BARE, DONE, TILE_LEVELS, VALUE
-from ...design import stages
-from ...primitives import counter, delayed
+from stepgen.hw.design import stages
+from stepgen.hw.primitives import counter, delayed
+from stepgen.ir.wire import BARE, DONE, TILE_LEVELS, VALUE
 
 __all__ = ["Reader", "word_address"]
 

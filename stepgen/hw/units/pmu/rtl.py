@@ -3,17 +3,17 @@
 from amaranth.hdl import Cat, Const, Module, Mux, Signal
 from amaranth.lib import memory
 
-from ....ir.wire import BARE, DONE, VALUE
-from ...design.registers import NUMBER_BITS, STRUCTURE, TOO_LARGE
-from ...detail import detail_word
-from ...elements import reduced
-from ...fifo import Fifo
-from ...onehot import select
-from ...primitives import BlockRam, counter, read_at_once
-from ...select import RoundRobin
-from ...unit import UnitCore
-from .reader import Reader, word_address
-from .shares import Shares
+from stepgen.hw.design.registers import NUMBER_BITS, STRUCTURE, TOO_LARGE
+from stepgen.hw.detail import detail_word
+from stepgen.hw.elements import reduced
+from stepgen.hw.fifo import Fifo
+from stepgen.hw.onehot import select
+from stepgen.hw.primitives import BlockRam, counter, read_at_once
+from stepgen.hw.select import RoundRobin
+from stepgen.hw.unit import UnitCore
+from stepgen.hw.units.pmu.reader import Reader, word_address
+from stepgen.hw.units.pmu.shares import Shares
+from stepgen.ir.wire import BARE, DONE, VALUE
 
 
 class PmuCore(UnitCore):

@@ -4,8 +4,8 @@ from amaranth.hdl import Cat, Const, Module, Mux, Signal
 from amaranth.lib import memory, wiring
 from amaranth.lib.wiring import In, Out
 
-from ...fifo import Fifo
-from ...primitives import read_at_once, stepped
+from stepgen.hw.fifo import Fifo
+from stepgen.hw.primitives import read_at_once, stepped
 
 __all__ = ["Shares"]
 

@@ -7,13 +7,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
-from ....ir.dims import static
-from ....ir.wire import TILE_LEVELS
-from ...design.formats import Format, misfit
-from ...design.pace import Extent, Extents, Paces, Part
-from ...design.params import UnitParams
-from ...design.restop import Levels
-from ...design.table import Design, Unit
+from stepgen.hw.design.formats import Format, misfit
+from stepgen.hw.design.pace import Extent, Extents, Paces, Part
+from stepgen.hw.design.params import UnitParams
+from stepgen.hw.design.restop import Levels
+from stepgen.hw.design.table import Design, Unit
+from stepgen.ir.dims import static
+from stepgen.ir.wire import TILE_LEVELS
 
 
 @dataclass(frozen=True)

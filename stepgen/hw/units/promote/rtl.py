@@ -2,9 +2,9 @@
 
 from amaranth.hdl import Module, Signal
 
-from ....ir.wire import BARE, DONE
-from ...lookahead import Lookahead
-from ...unit import UnitCore
+from stepgen.hw.lookahead import Lookahead
+from stepgen.hw.unit import UnitCore
+from stepgen.ir.wire import BARE, DONE
 
 
 class PromoteCore(UnitCore):

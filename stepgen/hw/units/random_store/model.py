@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from ....ir.wire import BARE, DONE, VALUE
-from ....timing.bursts import first_word, make_burst
-from ....timing.design_layout import DesignLayout
-from ....timing.kernel import (
+from stepgen.hw.design.table import Unit
+from stepgen.hw.units.axi.params import burst
+from stepgen.hw.units.random_store.params import RandomStore
+from stepgen.ir.wire import BARE, DONE, VALUE
+from stepgen.timing.bursts import first_word, make_burst
+from stepgen.timing.design_layout import DesignLayout
+from stepgen.timing.kernel import (
     READY,
     Memory,
     acted,
@@ -22,10 +25,7 @@ from ....timing.kernel import (
     step,
     stop_of,
 )
-from ....timing.look_up import build_look_up
-from ...design.table import Unit
-from ..axi.params import burst
-from .params import RandomStore
+from stepgen.timing.look_up import build_look_up
 
 PACK = record(
     "x", "starts", "wreq", "wdata", "bursts", "burst", "first", "address", "word", "full", "last",

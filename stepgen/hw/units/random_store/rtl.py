@@ -3,13 +3,13 @@
 from amaranth.hdl import Cat, Const, Module, Mux, Signal
 from amaranth.lib import wiring
 
-from ....ir.wire import BARE, DONE, VALUE
-from ...fifo import Fifo
-from ...look_up import LookUp, out_of_range, place_of
-from ...occupancy import Occupancy
-from ...packing import Packing, stored
-from ...unit import UnitCore
-from ..axi.params import LENGTH_BITS, burst, word_address_bits
+from stepgen.hw.fifo import Fifo
+from stepgen.hw.look_up import LookUp, out_of_range, place_of
+from stepgen.hw.occupancy import Occupancy
+from stepgen.hw.packing import Packing, stored
+from stepgen.hw.unit import UnitCore
+from stepgen.hw.units.axi.params import LENGTH_BITS, burst, word_address_bits
+from stepgen.ir.wire import BARE, DONE, VALUE
 
 
 class RandomStoreCore(UnitCore):

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from ....ir.wire import BARE, DONE, VALUE
-from ....timing.design_layout import DesignLayout
-from ....timing.kernel import (
+from stepgen.hw.design.table import Unit
+from stepgen.hw.units.reassemble.params import Reassemble
+from stepgen.ir.wire import BARE, DONE, VALUE
+from stepgen.timing.design_layout import DesignLayout
+from stepgen.timing.kernel import (
     ANY,
     NEVER,
     POPPED,
@@ -30,9 +32,7 @@ from ....timing.kernel import (
     step,
     stop_of,
 )
-from ....timing.selector import selected
-from ...design.table import Unit
-from .params import Reassemble
+from stepgen.timing.selector import selected
 
 P = record(
     "y",

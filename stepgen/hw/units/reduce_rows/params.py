@@ -6,16 +6,16 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
-from ....ir.dims import buffer_bound
-from ....ir.dtypes import ELEMENTS, ElementType, Tile
-from ...arithmetic.formulas import formula
-from ...arithmetic.operations import Operation
-from ...arithmetic.pipeline import Lane, Pipeline, pattern, written
-from ...design.formats import Format, misfit
-from ...design.pace import Extents, Paces, Part
-from ...design.params import UnitParams
-from ...design.ram import Ram
-from ...design.table import Design, Unit
+from stepgen.hw.arithmetic.formulas import formula
+from stepgen.hw.arithmetic.operations import Operation
+from stepgen.hw.arithmetic.pipeline import Lane, Pipeline, pattern, written
+from stepgen.hw.design.formats import Format, misfit
+from stepgen.hw.design.pace import Extents, Paces, Part
+from stepgen.hw.design.params import UnitParams
+from stepgen.hw.design.ram import Ram
+from stepgen.hw.design.table import Design, Unit
+from stepgen.ir.dims import buffer_bound
+from stepgen.ir.dtypes import ELEMENTS, ElementType, Tile
 
 
 @dataclass(frozen=True)

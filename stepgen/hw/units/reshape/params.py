@@ -7,13 +7,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
-from ....ir.dtypes import ElementType, address
-from ....ir.wire import TILE_LEVELS
-from ...arithmetic.pipeline import pattern
-from ...design.formats import Format, misfit
-from ...design.pace import UNALIGNED, Extents, Pace, Paces, Part, span
-from ...design.params import UnitParams
-from ...design.table import Channel, Design, Unit
+from stepgen.hw.arithmetic.pipeline import pattern
+from stepgen.hw.design.formats import Format, misfit
+from stepgen.hw.design.pace import UNALIGNED, Extents, Pace, Paces, Part, span
+from stepgen.hw.design.params import UnitParams
+from stepgen.hw.design.table import Channel, Design, Unit
+from stepgen.ir.dtypes import ElementType, address
+from stepgen.ir.wire import TILE_LEVELS
 
 
 def bits_of(pad: float, element: ElementType) -> int:

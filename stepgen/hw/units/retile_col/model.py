@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from ....ir.wire import BARE, DONE, TILE_LEVELS, VALUE
-from ....timing.design_layout import DesignLayout
-from ....timing.kernel import (
+from stepgen.hw.design.table import Unit
+from stepgen.hw.units.retile_col.params import RetileCol
+from stepgen.ir.wire import BARE, DONE, TILE_LEVELS, VALUE
+from stepgen.timing.design_layout import DesignLayout
+from stepgen.timing.kernel import (
     READY,
     Memory,
     acted,
@@ -22,8 +24,6 @@ from ....timing.kernel import (
     step,
     stop_of,
 )
-from ...design.table import Unit
-from .params import RetileCol
 
 # `tile` is the number of the tile in its chunk, `begun` whether the chunk has its buffer
 W = record("x", "rows", "buffers", "level", "count", "tile", "begun")

@@ -2,12 +2,12 @@
 
 from amaranth.hdl import Cat, Module, Mux, Signal
 
-from ....ir.wire import VALUE
-from ...arithmetic.circuits.floating import Parts
-from ...arithmetic.operations import MANTISSA_BITS
-from ...lookahead import Lookahead
-from ...primitives import counter, delayed
-from ...unit import UnitCore
+from stepgen.hw.arithmetic.circuits.floating import Parts
+from stepgen.hw.arithmetic.operations import MANTISSA_BITS
+from stepgen.hw.lookahead import Lookahead
+from stepgen.hw.primitives import counter, delayed
+from stepgen.hw.unit import UnitCore
+from stepgen.ir.wire import VALUE
 
 
 class RotatePairsCore(UnitCore):

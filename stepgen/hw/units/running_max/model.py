@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from ....ir.wire import VALUE
-from ....timing.design_layout import DesignLayout
-from ....timing.kernel import (
+from stepgen.hw.design.table import Unit
+from stepgen.hw.units.running_max.params import RunningMax
+from stepgen.ir.wire import VALUE
+from stepgen.timing.design_layout import DesignLayout
+from stepgen.timing.kernel import (
     READY,
     Memory,
     acted,
@@ -18,8 +20,6 @@ from ....timing.kernel import (
     room,
     step,
 )
-from ...design.table import Unit
-from .params import RunningMax
 
 P = record("x", "y", "turn", "works")
 

@@ -6,12 +6,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
-from ....ir.dtypes import ELEMENTS, FLOATS, NUMBERS, ElementType, Tile
-from ...arithmetic.pipeline import Recurrence, largest, pattern
-from ...design.formats import Format, misfit
-from ...design.pace import Extents, Part
-from ...design.params import UnitParams
-from ...design.table import Design, Unit
+from stepgen.hw.arithmetic.pipeline import Recurrence, largest, pattern
+from stepgen.hw.design.formats import Format, misfit
+from stepgen.hw.design.pace import Extents, Part
+from stepgen.hw.design.params import UnitParams
+from stepgen.hw.design.table import Design, Unit
+from stepgen.ir.dtypes import ELEMENTS, FLOATS, NUMBERS, ElementType, Tile
 
 LEVEL = 2
 """Stages of the larger one of two numbers: compare, select."""

@@ -2,10 +2,10 @@
 
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, signed
 
-from ....ir.wire import VALUE
-from ...arithmetic.circuits.floating import Parts, infinity
-from ...primitives import counter, delayed
-from ...unit import UnitCore
+from stepgen.hw.arithmetic.circuits.floating import Parts, infinity
+from stepgen.hw.primitives import counter, delayed
+from stepgen.hw.unit import UnitCore
+from stepgen.ir.wire import VALUE
 
 
 class RunningMaxCore(UnitCore):

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from ....timing.design_layout import DesignLayout
-from ....timing.kernel import READY, Memory, acted, can_pass, packed, pop, push, record, step
-from ...design.table import Unit
-from .params import ShiftCols
+from stepgen.hw.design.table import Unit
+from stepgen.hw.units.shift_cols.params import ShiftCols
+from stepgen.timing.design_layout import DesignLayout
+from stepgen.timing.kernel import READY, Memory, acted, can_pass, packed, pop, push, record, step
 
 P = record("x", "y")
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from ....ir.dtypes import Tile
-from ...arithmetic.pipeline import pattern
-from ...design.formats import Format, misfit
-from ...design.params import UnitParams
-from ...design.table import Design, Unit
+from stepgen.hw.arithmetic.pipeline import pattern
+from stepgen.hw.design.formats import Format, misfit
+from stepgen.hw.design.params import UnitParams
+from stepgen.hw.design.table import Design, Unit
+from stepgen.ir.dtypes import Tile
 
 
 @dataclass(frozen=True)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from ....ir.stalls import stalled
-from ....ir.wire import DONE
-from ....timing.design_layout import DesignLayout
-from ....timing.kernel import (
+from stepgen.hw.design.table import Unit
+from stepgen.hw.units.sink.params import Sink
+from stepgen.ir.stalls import stalled
+from stepgen.ir.wire import DONE
+from stepgen.timing.design_layout import DesignLayout
+from stepgen.timing.kernel import (
     READY,
     Memory,
     acted,
@@ -18,8 +20,6 @@ from ....timing.kernel import (
     record,
     step,
 )
-from ...design.table import Unit
-from .params import Sink
 
 P = record("x", "key", "threshold", "late")
 

@@ -3,9 +3,9 @@
 from amaranth.hdl import Module
 from amaranth.lib.wiring import Out
 
-from ....ir.wire import DONE
-from ...stream import signature
-from ...unit import UnitCore
+from stepgen.hw.stream import signature
+from stepgen.hw.unit import UnitCore
+from stepgen.ir.wire import DONE
 
 
 class SinkCore(UnitCore):

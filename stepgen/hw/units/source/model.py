@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from ....ir.stalls import stalled
-from ....timing.design_layout import DesignLayout
-from ....timing.kernel import (
+from stepgen.hw.design.table import Unit
+from stepgen.hw.units.source.params import Source
+from stepgen.ir.stalls import stalled
+from stepgen.timing.design_layout import DesignLayout
+from stepgen.timing.kernel import (
     NEVER,
     READY,
     Memory,
@@ -16,8 +18,6 @@ from ....timing.kernel import (
     room,
     step,
 )
-from ...design.table import Unit
-from .params import Source
 
 P = record("y", "beats", "left", "offered", "key", "threshold", "late")
 

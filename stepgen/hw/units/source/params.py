@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from ...design.params import UnitParams
+from stepgen.hw.design.params import UnitParams
 
 
 @dataclass(frozen=True)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from ....ir.wire import BARE, VALUE, number_limit
-from ....timing.design_layout import DesignLayout
-from ....timing.kernel import (
+from stepgen.hw.design.table import Unit
+from stepgen.hw.units.span.params import SELECTORS, Span
+from stepgen.ir.wire import BARE, VALUE, number_limit
+from stepgen.timing.design_layout import DesignLayout
+from stepgen.timing.kernel import (
     READY,
     Memory,
     acted,
@@ -23,8 +25,6 @@ from ....timing.kernel import (
     step,
     stop_of,
 )
-from ...design.table import Unit
-from .params import SELECTORS, Span
 
 P = record("x", "y", "special", "raised", "least", "most", "limit", "number", "bits")
 # `special` is the place of the address that selects consumer 0: 0 for the first, 1 for the last

@@ -6,12 +6,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import ClassVar, Literal
 
-from ....ir.wire import number_limit
-from ...design.formats import Format, misfit
-from ...design.pace import Extent, Extents, Paces, Part, copied
-from ...design.params import UnitParams
-from ...design.registers import UNTOLD
-from ...design.table import Design, Unit
+from stepgen.hw.design.formats import Format, misfit
+from stepgen.hw.design.pace import Extent, Extents, Paces, Part, copied
+from stepgen.hw.design.params import UnitParams
+from stepgen.hw.design.registers import UNTOLD
+from stepgen.hw.design.table import Design, Unit
+from stepgen.ir.wire import number_limit
 
 SELECTORS = ("first", "last")
 """What is made with two bits for each address."""

@@ -2,9 +2,9 @@
 
 from amaranth.hdl import Cat, Module, Mux, Signal
 
-from ....ir.wire import BARE, DONE, VALUE
-from ...unit import UnitCore
-from .params import SELECTORS
+from stepgen.hw.unit import UnitCore
+from stepgen.hw.units.span.params import SELECTORS
+from stepgen.ir.wire import BARE, DONE, VALUE
 
 
 class SpanCore(UnitCore):

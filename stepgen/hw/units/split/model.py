@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from ....ir.wire import BARE, DONE
-from ....timing.design_layout import DesignLayout
-from ....timing.kernel import (
+from stepgen.hw.design.table import Unit
+from stepgen.hw.units.split.params import Split
+from stepgen.ir.wire import BARE, DONE
+from stepgen.timing.design_layout import DesignLayout
+from stepgen.timing.kernel import (
     READY,
     Memory,
     acted,
@@ -22,8 +24,6 @@ from ....timing.kernel import (
     step,
     stop_of,
 )
-from ...design.table import Unit
-from .params import Split
 
 # `sizes` and `held` are the addresses of a word per output
 P = record("x", "level", "inside", "holds", "count", "sizes", "held", "part", "chunk", "y")

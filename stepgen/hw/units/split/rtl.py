@@ -2,8 +2,8 @@
 
 from amaranth.hdl import Array, Cat, Module, Mux, Signal
 
-from ....ir.wire import BARE, DONE
-from ...unit import UnitCore
+from stepgen.hw.unit import UnitCore
+from stepgen.ir.wire import BARE, DONE
 
 
 class SplitCore(UnitCore):

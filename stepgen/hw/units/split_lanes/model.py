@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from ....ir.wire import VALUE
-from ....timing.design_layout import DesignLayout
-from ....timing.kernel import (
+from stepgen.hw.design.table import Unit
+from stepgen.hw.units.split_lanes.params import SplitLanes
+from stepgen.ir.wire import VALUE
+from stepgen.timing.design_layout import DesignLayout
+from stepgen.timing.kernel import (
     READY,
     Memory,
     acted,
@@ -20,8 +22,6 @@ from ....timing.kernel import (
     step,
     stop_of,
 )
-from ...design.table import Unit
-from .params import SplitLanes
 
 P = record("x", "y", "lanes", "sent")
 

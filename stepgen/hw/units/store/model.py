@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from ....ir.wire import DONE, VALUE
-from ....timing.bursts import first_word, make_burst
-from ....timing.design_layout import DesignLayout
-from ....timing.kernel import (
+from stepgen.hw.design.table import Unit
+from stepgen.hw.units.axi.params import burst
+from stepgen.hw.units.store.params import Store
+from stepgen.ir.wire import DONE, VALUE
+from stepgen.timing.bursts import first_word, make_burst
+from stepgen.timing.design_layout import DesignLayout
+from stepgen.timing.kernel import (
     READY,
     Memory,
     acted,
@@ -21,9 +24,6 @@ from ....timing.kernel import (
     step,
     stop_of,
 )
-from ...design.table import Unit
-from ..axi.params import burst
-from .params import Store
 
 PACK = record(
     "x", "wreq", "wdata", "bursts", "burst", "address", "place", "count", "left", "by_rows",

@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from ....ir.arguments import Address
-from ...design.formats import Format, misfit
-from ...design.gear import Gear, beat_problem, stored_bits
-from ...design.params import UnitParams
-from ...design.table import Bus, Channel, Design, Region, Unit
-from ..axi.params import raw_channel, words, write_request_bits
+from stepgen.hw.design.formats import Format, misfit
+from stepgen.hw.design.gear import Gear, beat_problem, stored_bits
+from stepgen.hw.design.params import UnitParams
+from stepgen.hw.design.table import Bus, Channel, Design, Region, Unit
+from stepgen.hw.units.axi.params import raw_channel, words, write_request_bits
+from stepgen.ir.arguments import Address
 
 
 @dataclass(frozen=True)

@@ -2,12 +2,12 @@
 
 from amaranth.hdl import Cat, Const, Module, Mux, Signal
 
-from ....ir.wire import DONE, VALUE
-from ...fifo import Fifo
-from ...packing import Packing, stored
-from ...primitives import counter
-from ...unit import UnitCore
-from ..axi.params import LENGTH_BITS, burst, word_address_bits
+from stepgen.hw.fifo import Fifo
+from stepgen.hw.packing import Packing, stored
+from stepgen.hw.primitives import counter
+from stepgen.hw.unit import UnitCore
+from stepgen.hw.units.axi.params import LENGTH_BITS, burst, word_address_bits
+from stepgen.ir.wire import DONE, VALUE
 
 
 class StoreCore(UnitCore):

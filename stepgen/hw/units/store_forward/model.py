@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from ....ir.wire import DONE
-from ....timing.design_layout import DesignLayout
-from ....timing.kernel import (
+from stepgen.hw.design.table import Unit
+from stepgen.hw.units.store_forward.params import StoreForward
+from stepgen.ir.wire import DONE
+from stepgen.timing.design_layout import DesignLayout
+from stepgen.timing.kernel import (
     READY,
     Memory,
     acted,
@@ -20,8 +22,6 @@ from ....timing.kernel import (
     step,
     stop_of,
 )
-from ...design.table import Unit
-from .params import StoreForward
 
 W = record("x", "stored", "ends", "level")
 R = record("stored", "ends", "y", "level")

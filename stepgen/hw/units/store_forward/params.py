@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
-from ...design.formats import Format, misfit
-from ...design.pace import Extents, Paces, Part
-from ...design.params import UnitParams
-from ...design.table import Channel, Design, Unit
+from stepgen.hw.design.formats import Format, misfit
+from stepgen.hw.design.pace import Extents, Paces, Part
+from stepgen.hw.design.params import UnitParams
+from stepgen.hw.design.table import Channel, Design, Unit
 
 BEYOND = 2
 """Words beyond a chunk with which the next one is stored without a gap while one leaves."""

@@ -2,10 +2,10 @@
 
 from amaranth.hdl import Module, Signal
 
-from ....ir.wire import DONE
-from ...fifo import Fifo
-from ...primitives import stepped
-from ...unit import UnitCore
+from stepgen.hw.fifo import Fifo
+from stepgen.hw.primitives import stepped
+from stepgen.hw.unit import UnitCore
+from stepgen.ir.wire import DONE
 
 
 class StoreForwardCore(UnitCore):

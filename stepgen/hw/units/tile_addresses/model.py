@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from ....ir.dtypes import bits_set
-from ....ir.wire import BARE, VALUE, number_limit
-from ....timing.design_layout import DesignLayout
-from ....timing.kernel import (
+from stepgen.hw.design.table import Unit
+from stepgen.hw.units.tile_addresses.params import TileAddresses
+from stepgen.ir.dtypes import bits_set
+from stepgen.ir.wire import BARE, VALUE, number_limit
+from stepgen.timing.design_layout import DesignLayout
+from stepgen.timing.kernel import (
     READY,
     Memory,
     acted,
@@ -25,9 +27,7 @@ from ....timing.kernel import (
     step,
     stop_of,
 )
-from ....timing.selector import selected
-from ...design.table import Unit
-from .params import TileAddresses
+from stepgen.timing.selector import selected
 
 P = record("x", "y", "count", "bits", "hot", "raised", "limit", "number")
 

@@ -6,13 +6,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
-from ....ir.dims import static
-from ...design import stages
-from ...design.formats import Format, misfit
-from ...design.pace import Extent, Extents, Paces, Part
-from ...design.params import UnitParams
-from ...design.registers import UNTOLD
-from ...design.table import Design, Unit
+from stepgen.hw.design import stages
+from stepgen.hw.design.formats import Format, misfit
+from stepgen.hw.design.pace import Extent, Extents, Paces, Part
+from stepgen.hw.design.params import UnitParams
+from stepgen.hw.design.registers import UNTOLD
+from stepgen.hw.design.table import Design, Unit
+from stepgen.ir.dims import static
 
 
 @dataclass(frozen=True)

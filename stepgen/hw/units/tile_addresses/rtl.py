@@ -2,11 +2,11 @@
 
 from amaranth.hdl import Const, Module, Mux, Signal
 
-from ....ir.wire import BARE, DONE, VALUE
-from ...design.table import index_bits
-from ...onehot import lowest, select
-from ...primitives import Multiplier, counter, delayed
-from ...unit import UnitCore
+from stepgen.hw.design.table import index_bits
+from stepgen.hw.onehot import lowest, select
+from stepgen.hw.primitives import Multiplier, counter, delayed
+from stepgen.hw.unit import UnitCore
+from stepgen.ir.wire import BARE, DONE, VALUE
 
 
 class TileAddressesCore(UnitCore):

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from ....ir.wire import DONE, VALUE
-from ....timing.design_layout import DesignLayout
-from ....timing.kernel import (
+from stepgen.hw.design.table import Unit
+from stepgen.hw.units.top_k.params import TopK
+from stepgen.ir.wire import DONE, VALUE
+from stepgen.timing.design_layout import DesignLayout
+from stepgen.timing.kernel import (
     READY,
     Memory,
     acted,
@@ -21,8 +23,6 @@ from ....timing.kernel import (
     step,
     stop_of,
 )
-from ...design.table import Unit
-from .params import TopK
 
 P = record("x", "y", "columns", "lanes", "beats", "lowered", "column", "sent", "next")
 # `next` is the address of the contents of the next selector, 0 for scores.

@@ -2,13 +2,13 @@
 
 from amaranth.hdl import Cat, Const, Module, Mux, Signal
 
-from ....ir.wire import BARE, DONE, TILE_LEVELS, VALUE
-from ...arithmetic.circuits import order
-from ...arithmetic.circuits.floating import nan
-from ...arithmetic.operations import MANTISSA_BITS
-from ...primitives import delayed
-from ...unit import UnitCore
-from .params import STAGES
+from stepgen.hw.arithmetic.circuits import order
+from stepgen.hw.arithmetic.circuits.floating import nan
+from stepgen.hw.arithmetic.operations import MANTISSA_BITS
+from stepgen.hw.primitives import delayed
+from stepgen.hw.unit import UnitCore
+from stepgen.hw.units.top_k.params import STAGES
+from stepgen.ir.wire import BARE, DONE, TILE_LEVELS, VALUE
 
 
 class TopKCore(UnitCore):

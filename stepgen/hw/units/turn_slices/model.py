@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from ....ir.wire import TILE_LEVELS, VALUE
-from ....timing.design_layout import DesignLayout
-from ....timing.kernel import (
+from stepgen.hw.design.table import Unit
+from stepgen.hw.units.turn_slices.params import TurnSlices
+from stepgen.ir.wire import TILE_LEVELS, VALUE
+from stepgen.timing.design_layout import DesignLayout
+from stepgen.timing.kernel import (
     READY,
     Memory,
     acted,
@@ -21,8 +23,6 @@ from ....timing.kernel import (
     step,
     stop_of,
 )
-from ...design.table import Unit
-from .params import TurnSlices
 
 # `row` is the number of complete rows of a block, `begun` whether the block has its buffer
 W = record("x", "blocks", "lanes", "row", "begun")

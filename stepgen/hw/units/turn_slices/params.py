@@ -6,13 +6,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
-from ....ir.wire import TILE_LEVELS
-from ...design import stages
-from ...design.formats import Format, misfit
-from ...design.pace import Extent, Extents, Paces, Part, Queue
-from ...design.params import UnitParams
-from ...design.ram import Ram
-from ...design.table import Channel, Design, Unit
+from stepgen.hw.design import stages
+from stepgen.hw.design.formats import Format, misfit
+from stepgen.hw.design.pace import Extent, Extents, Paces, Part, Queue
+from stepgen.hw.design.params import UnitParams
+from stepgen.hw.design.ram import Ram
+from stepgen.hw.design.table import Channel, Design, Unit
+from stepgen.ir.wire import TILE_LEVELS
 
 BUFFERS = 2
 """Blocks of L rows in memory: one is written while the one before it is read."""

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from ....ir.stream import Node
-from ....ir.wire import BARE, VALUE
-from ...kernel import (
+from stepgen.ir.stream import Node
+from stepgen.ir.wire import BARE, VALUE
+from stepgen.timing.kernel import (
     FAULT,
     NEVER,
     READY,
@@ -20,8 +20,8 @@ from ...kernel import (
     step,
     stop_of,
 )
-from .. import costs, operands
-from ..actor import (
+from stepgen.timing.tiles import costs, operands
+from stepgen.timing.tiles.actor import (
     COMMON,
     IDLE,
     MAX_EXTENT,
@@ -44,7 +44,7 @@ from ..actor import (
     tile_word,
     value,
 )
-from ..program import TileProgram
+from stepgen.timing.tiles.program import TileProgram
 
 P = record(
     *COMMON._fields,

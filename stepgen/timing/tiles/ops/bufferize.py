@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from ....ir.errors import StepError
-from ....ir.stream import Node
-from ....ir.wire import BARE, VALUE
-from ...kernel import (
+from stepgen.ir.errors import StepError
+from stepgen.ir.stream import Node
+from stepgen.ir.wire import BARE, VALUE
+from stepgen.timing.kernel import (
     FAULT,
     NEVER,
     READY,
@@ -22,10 +22,22 @@ from ...kernel import (
     step,
     stop_of,
 )
-from ..actor import COMMON, area, bare, fresh, grab, hold, is_done, rows_of, send, take, value
-from ..buffers import BUFFER, ELEMENT
-from ..program import TileProgram
-from ..streams import holds_tiles
+from stepgen.timing.tiles.actor import (
+    COMMON,
+    area,
+    bare,
+    fresh,
+    grab,
+    hold,
+    is_done,
+    rows_of,
+    send,
+    take,
+    value,
+)
+from stepgen.timing.tiles.buffers import BUFFER, ELEMENT
+from stepgen.timing.tiles.program import TileProgram
+from stepgen.timing.tiles.streams import holds_tiles
 
 P = record(
     *COMMON._fields,

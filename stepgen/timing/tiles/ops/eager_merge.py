@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from ....ir.stream import Node
-from ...kernel import (
+from stepgen.ir.stream import Node
+from stepgen.timing.kernel import (
     ANY,
     NEVER,
     READY,
@@ -18,9 +18,9 @@ from ...kernel import (
     step,
     stop_of,
 )
-from ..actor import COMMON, done_beat, fresh, is_done, send, take, value
-from ..program import TileProgram
-from .reassemble import arrived_at
+from stepgen.timing.tiles.actor import COMMON, done_beat, fresh, is_done, send, take, value
+from stepgen.timing.tiles.ops.reassemble import arrived_at
+from stepgen.timing.tiles.program import TileProgram
 
 P = record(
     *COMMON._fields,

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from ....ir.stream import Node
-from ....ir.wire import BARE, VALUE
-from ...kernel import (
+from stepgen.ir.stream import Node
+from stepgen.ir.wire import BARE, VALUE
+from stepgen.timing.kernel import (
     NEVER,
     READY,
     Memory,
@@ -19,9 +19,9 @@ from ...kernel import (
     step,
     stop_of,
 )
-from ..actor import COMMON, fresh, is_done, send, take, value
-from ..buffers import share
-from ..program import TileProgram
+from stepgen.timing.tiles.actor import COMMON, fresh, is_done, send, take, value
+from stepgen.timing.tiles.buffers import share
+from stepgen.timing.tiles.program import TileProgram
 
 # `refers`: whether elements are references to buffers that are kept for them
 P = record(*COMMON._fields, "out", "x", "ref", "rank", "copies", "made", "refers")

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from ....ir.dtypes import Selector, bits_set
-from ....ir.errors import StepError
-from ....ir.stream import Node
-from ....ir.wire import BARE, VALUE
-from ...kernel import (
+from stepgen.ir.dtypes import Selector, bits_set
+from stepgen.ir.errors import StepError
+from stepgen.ir.stream import Node
+from stepgen.ir.wire import BARE, VALUE
+from stepgen.timing.kernel import (
     FAULT,
     NEVER,
     READY,
@@ -23,7 +23,7 @@ from ...kernel import (
     step,
     stop_of,
 )
-from ..actor import (
+from stepgen.timing.tiles.actor import (
     bare,
     cols_of,
     fresh,
@@ -39,9 +39,9 @@ from ..actor import (
     tile_word,
     value,
 )
-from ..cutting import NONE, NUMBER, PIECE, by_type, entry
-from ..holding import HOLDING, close, put
-from ..program import TileProgram
+from stepgen.timing.tiles.cutting import NONE, NUMBER, PIECE, by_type, entry
+from stepgen.timing.tiles.holding import HOLDING, close, put
+from stepgen.timing.tiles.program import TileProgram
 
 P = record(*HOLDING._fields, "x", "flags", "rank", "kind", "count", "piece", "bits", "hot", "began")
 NO_FLAGS = 0

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from ....ir.stream import Node
-from ....ir.wire import BARE
-from ...kernel import (
+from stepgen.ir.stream import Node
+from stepgen.ir.wire import BARE
+from stepgen.timing.kernel import (
     NEVER,
     READY,
     Memory,
@@ -19,9 +19,9 @@ from ...kernel import (
     step,
     stop_of,
 )
-from ..actor import fresh, is_done, take
-from ..holding import HOLDING, close, put
-from ..program import TileProgram
+from stepgen.timing.tiles.actor import fresh, is_done, take
+from stepgen.timing.tiles.holding import HOLDING, close, put
+from stepgen.timing.tiles.program import TileProgram
 
 P = record(*HOLDING._fields, "x", "lo", "hi")
 

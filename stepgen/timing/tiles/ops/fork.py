@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ....ir.stream import Node
-from ...kernel import NEVER, READY, Memory, acted, ready, record, room, step
-from .. import buffers
-from ..actor import COMMON, fresh, is_done, send, take
-from ..program import TileProgram
+from stepgen.ir.stream import Node
+from stepgen.timing.kernel import NEVER, READY, Memory, acted, ready, record, room, step
+from stepgen.timing.tiles import buffers
+from stepgen.timing.tiles.actor import COMMON, fresh, is_done, send, take
+from stepgen.timing.tiles.program import TileProgram
 
 # `readers`: copies for which a buffer is kept, and -1 if the stream refers to none
 P = record(*COMMON._fields, "x", "count", "readers", "outs")

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from ....ir.affine import reading
-from ....ir.stream import Node
-from ....ir.wire import VALUE
-from ...kernel import (
+from stepgen.ir.affine import reading
+from stepgen.ir.stream import Node
+from stepgen.ir.wire import VALUE
+from stepgen.timing.kernel import (
     NEVER,
     READY,
     Memory,
@@ -21,10 +21,10 @@ from ...kernel import (
     step,
     stop_of,
 )
-from .. import loading
-from ..actor import IDLE, bare, done_beat, fresh, is_done, take, value
-from ..loading import LOADING, asked, fetch
-from ..program import TileProgram
+from stepgen.timing.tiles import loading
+from stepgen.timing.tiles.actor import IDLE, bare, done_beat, fresh, is_done, take, value
+from stepgen.timing.tiles.loading import LOADING, asked, fetch
+from stepgen.timing.tiles.program import TileProgram
 
 P = record(*LOADING._fields, "ref", "ended", "offset", "levels", "walk")
 """`walk` has extents, then strides, then current indices, each outermost first."""

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 
-from ....ir.errors import StepError
-from ....ir.stream import Node
-from ....ir.wire import VALUE
-from ...kernel import (
+from stepgen.ir.errors import StepError
+from stepgen.ir.stream import Node
+from stepgen.ir.wire import VALUE
+from stepgen.timing.kernel import (
     FAULT,
     NEVER,
     READY,
@@ -21,11 +21,11 @@ from ...kernel import (
     record,
     step,
 )
-from .. import storing
-from ..actor import IDLE, area, cols_of, fresh, is_done, rows_of, take
-from ..program import TileProgram
-from ..storing import STORING, begin, written
-from ..streams import holds_tiles
+from stepgen.timing.tiles import storing
+from stepgen.timing.tiles.actor import IDLE, area, cols_of, fresh, is_done, rows_of, take
+from stepgen.timing.tiles.program import TileProgram
+from stepgen.timing.tiles.storing import STORING, begin, written
+from stepgen.timing.tiles.streams import holds_tiles
 
 P = record(*STORING._fields, "x", "element_bytes", "fixed", "space")
 

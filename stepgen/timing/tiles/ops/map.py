@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from ....ir.dtypes import Selector, address
-from ....ir.errors import StepError
-from ....ir.stream import Node
-from ....ir.wire import VALUE
-from ...addresses import OPERATIONS, PAIR, calculated, refused
-from ...kernel import (
+from stepgen.ir.dtypes import Selector, address
+from stepgen.ir.errors import StepError
+from stepgen.ir.stream import Node
+from stepgen.ir.wire import VALUE
+from stepgen.timing.addresses import OPERATIONS, PAIR, calculated, refused
+from stepgen.timing.kernel import (
     FAULT,
     NEVER,
     READY,
@@ -24,8 +24,8 @@ from ...kernel import (
     step,
     stop_of,
 )
-from .. import costs, operands
-from ..actor import (
+from stepgen.timing.tiles import costs, operands
+from stepgen.timing.tiles.actor import (
     COMMON,
     IDLE,
     SPAN_LENGTH_BITS,
@@ -44,7 +44,7 @@ from ..actor import (
     take,
     value,
 )
-from ..program import TileProgram
+from stepgen.timing.tiles.program import TileProgram
 
 P = record(
     *COMMON._fields,

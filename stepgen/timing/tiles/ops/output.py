@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from ....ir.stream import Node
-from ...kernel import NEVER, READY, Memory, acted, finish, ready, record, step
-from .. import buffers
-from ..actor import COMMON, fresh, is_done, take
-from ..program import TileProgram
+from stepgen.ir.stream import Node
+from stepgen.timing.kernel import NEVER, READY, Memory, acted, finish, ready, record, step
+from stepgen.timing.tiles import buffers
+from stepgen.timing.tiles.actor import COMMON, fresh, is_done, take
+from stepgen.timing.tiles.program import TileProgram
 
 P = record(*COMMON._fields, "x", "refers")
 

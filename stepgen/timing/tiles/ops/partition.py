@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from ....ir.errors import StepError
-from ....ir.stream import Node
-from ....ir.wire import BARE, VALUE
-from ...kernel import (
+from stepgen.ir.errors import StepError
+from stepgen.ir.stream import Node
+from stepgen.ir.wire import BARE, VALUE
+from stepgen.timing.kernel import (
     FAULT,
     NEVER,
     READY,
@@ -23,11 +23,11 @@ from ...kernel import (
     step,
     stop_of,
 )
-from ...selector import selected
-from .. import buffers
-from ..actor import COMMON, IDLE, area, fresh, is_done, later, send, take
-from ..program import TileProgram
-from ..streams import holds_tiles, rests
+from stepgen.timing.selector import selected
+from stepgen.timing.tiles import buffers
+from stepgen.timing.tiles.actor import COMMON, IDLE, area, fresh, is_done, later, send, take
+from stepgen.timing.tiles.program import TileProgram
+from stepgen.timing.tiles.streams import holds_tiles, rests
 
 # `refers`: whether a buffer is kept for the references of any output; behind `outs`, of each
 P = record(

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from ....ir.stream import Node
-from ....ir.wire import VALUE
-from ...kernel import (
+from stepgen.ir.stream import Node
+from stepgen.ir.wire import VALUE
+from stepgen.timing.kernel import (
     NEVER,
     READY,
     Memory,
@@ -18,10 +18,10 @@ from ...kernel import (
     step,
     stop_of,
 )
-from .. import loading
-from ..actor import IDLE, fresh, is_done, take
-from ..loading import LOADING, asked, fetch
-from ..program import TileProgram
+from stepgen.timing.tiles import loading
+from stepgen.timing.tiles.actor import IDLE, fresh, is_done, take
+from stepgen.timing.tiles.loading import LOADING, asked, fetch
+from stepgen.timing.tiles.program import TileProgram
 
 P = record(*LOADING._fields, "addresses", "tiles")
 

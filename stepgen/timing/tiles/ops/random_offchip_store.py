@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from ....ir.stream import Node
-from ....ir.wire import VALUE
-from ...kernel import (
+from stepgen.ir.stream import Node
+from stepgen.ir.wire import VALUE
+from stepgen.timing.kernel import (
     NEVER,
     READY,
     Memory,
@@ -19,10 +19,10 @@ from ...kernel import (
     step,
     stop_of,
 )
-from .. import loading, storing
-from ..actor import IDLE, fresh, is_done, send, take, value
-from ..program import TileProgram
-from ..storing import STORING, begin, written
+from stepgen.timing.tiles import loading, storing
+from stepgen.timing.tiles.actor import IDLE, fresh, is_done, send, take, value
+from stepgen.timing.tiles.program import TileProgram
+from stepgen.timing.tiles.storing import STORING, begin, written
 
 P = record(*STORING._fields, "addresses", "data", "out", "tiles")
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from ....ir.errors import StepError
-from ....ir.stream import Node
-from ....ir.wire import BARE
-from ...kernel import (
+from stepgen.ir.errors import StepError
+from stepgen.ir.stream import Node
+from stepgen.ir.wire import BARE
+from stepgen.timing.kernel import (
     ANY,
     FAULT,
     LATENCY,
@@ -29,9 +29,9 @@ from ...kernel import (
     step,
     stop_of,
 )
-from ...selector import selected
-from ..actor import COMMON, bare, fresh, is_done, send, take
-from ..program import TileProgram
+from stepgen.timing.selector import selected
+from stepgen.timing.tiles.actor import COMMON, bare, fresh, is_done, send, take
+from stepgen.timing.tiles.program import TileProgram
 
 P = record(
     *COMMON._fields,

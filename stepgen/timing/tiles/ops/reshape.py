@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from ....ir.stream import Node
-from ....ir.wire import BARE, VALUE
-from ...kernel import (
+from stepgen.ir.stream import Node
+from stepgen.ir.wire import BARE, VALUE
+from stepgen.timing.kernel import (
     NEVER,
     READY,
     Memory,
@@ -22,7 +22,7 @@ from ...kernel import (
     step,
     stop_of,
 )
-from ..actor import (
+from stepgen.timing.tiles.actor import (
     COMMON,
     MAX_PAD_ROWS,
     bare,
@@ -36,7 +36,7 @@ from ..actor import (
     tile_word,
     value,
 )
-from ..program import TileProgram
+from stepgen.timing.tiles.program import TileProgram
 
 P = record(*COMMON._fields, "out", "flags", "x", "chunk", "seen", "last", "stop", "dim")
 FULL = -1

@@ -1,8 +1,8 @@
 """scan: as accum, but sends the state after every element."""
 
-from ....ir.stream import Node
-from ..program import TileProgram
-from . import accum
+from stepgen.ir.stream import Node
+from stepgen.timing.tiles.ops import accum
+from stepgen.timing.tiles.program import TileProgram
 
 
 def build(node: Node, to: TileProgram) -> None:

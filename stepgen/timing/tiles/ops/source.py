@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from ....ir.stream import Node
-from ...kernel import NEVER, READY, Memory, acted, record, room, step
-from ..actor import COMMON, fresh, send
-from ..program import TileProgram
+from stepgen.ir.stream import Node
+from stepgen.timing.kernel import NEVER, READY, Memory, acted, record, room, step
+from stepgen.timing.tiles.actor import COMMON, fresh, send
+from stepgen.timing.tiles.program import TileProgram
 
 P = record(*COMMON._fields, "out", "next_word", "end")
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from ....ir.stream import Node
-from ....ir.wire import BARE
-from ...kernel import (
+from stepgen.ir.stream import Node
+from stepgen.ir.wire import BARE
+from stepgen.timing.kernel import (
     NEVER,
     READY,
     Memory,
@@ -20,9 +20,9 @@ from ...kernel import (
     step,
     stop_of,
 )
-from .. import buffers
-from ..actor import COMMON, fresh, is_done, send, take
-from ..program import TileProgram
+from stepgen.timing.tiles import buffers
+from stepgen.timing.tiles.actor import COMMON, fresh, is_done, send, take
+from stepgen.timing.tiles.program import TileProgram
 
 # `sizes`, `held` and `refer` are the addresses of a word per output; `refer`: whether a buffer is
 # kept for its references

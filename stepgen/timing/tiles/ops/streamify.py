@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from ....ir.dtypes import Buffer
-from ....ir.stream import Node
-from ....ir.wire import BARE, VALUE
-from ...kernel import (
+from stepgen.ir.dtypes import Buffer
+from stepgen.ir.stream import Node
+from stepgen.ir.wire import BARE, VALUE
+from stepgen.timing.kernel import (
     NEVER,
     READY,
     Memory,
@@ -22,9 +22,9 @@ from ...kernel import (
     step,
     stop_of,
 )
-from ..actor import COMMON, bare, fresh, is_done, send, take, value
-from ..buffers import BUFFER, ELEMENT, release
-from ..program import TileProgram
+from stepgen.timing.tiles.actor import COMMON, bare, fresh, is_done, send, take, value
+from stepgen.timing.tiles.buffers import BUFFER, ELEMENT, release
+from stepgen.timing.tiles.program import TileProgram
 
 P = record(
     *COMMON._fields,

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from ....ir.stream import Node
-from ....ir.wire import VALUE
-from ...kernel import (
+from stepgen.ir.stream import Node
+from stepgen.ir.wire import VALUE
+from stepgen.timing.kernel import (
     NEVER,
     READY,
     Memory,
@@ -17,8 +17,8 @@ from ...kernel import (
     step,
     stop_of,
 )
-from ..actor import COMMON, fresh, is_done, send, take, value
-from ..program import TileProgram
+from stepgen.timing.tiles.actor import COMMON, fresh, is_done, send, take, value
+from stepgen.timing.tiles.program import TileProgram
 
 P = record(*COMMON._fields, "x", "count", "outs")
 
