@@ -91,9 +91,6 @@ EQUIVALENT = {
     "len(stop)] -> leaving, low = leaving[: len(low)], low[: len(stop)]": (
         "what is more than a stop is cut off where it is assigned"
     ),
-    'stepgen/hw/accelerator.py: "stopping": Out(1), -> "stopping": Out(2),': (
-        "a wider signal, whose upper bit is 0"
-    ),
     "stepgen/hw/units/matmul/rtl.py: out = stop - folds * (stop > TILE_LEVELS) -> out = "
     "stop - folds * (stop > (TILE_LEVELS - 1))": (
         "of a sum of tiles no beat with that stop is sent"

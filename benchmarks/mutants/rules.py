@@ -24,7 +24,15 @@ COMMON = (
         "matrix",
         "occupancy",
     ),
-    *("onehot", "select", "system", "primitives/block_ram", "primitives/counter"),
+    *(
+        "netlist",
+        "onehot",
+        "run_control",
+        "select",
+        "system",
+        "primitives/block_ram",
+        "primitives/counter",
+    ),
     *("primitives/delay", "primitives/multiplier"),
 )
 """Circuits in `stepgen.hw` that units and designs have in common."""

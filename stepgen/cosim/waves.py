@@ -17,7 +17,7 @@ from typing import IO, NamedTuple
 
 from stepgen.cosim.fst import TICKS, Fst, available, writing
 from stepgen.hw.design.table import Channel, Design
-from stepgen.hw.names import verilog_name
+from stepgen.hw.names import RUN_CONTROL, verilog_name
 from stepgen.ir.errors import StepError
 from stepgen.ir.wire import BARE, DONE, KIND_BITS, VALUE
 
@@ -262,8 +262,7 @@ class _Shown:
             called = {str(verilog_name(one.name)): one.name for one in design.units}
             with fst.scope("units"):
                 for scope, inside in scopes.items():
-                    # A number follows where a wire beside the unit has its name.
-                    unit = scope[-1].partition("$")[0] if scope else ""
+                    unit = scope[-1] if scope else ""
                     if scope[:-1] == _INSIDE and _is_of(unit, names, all_of=not units):
                         with fst.scope(called.get(unit, unit)):
                             for wire in sorted(inside, key=_is_no_handshake):
@@ -385,7 +384,7 @@ def _is_state(wire: Wire) -> bool:
 
 def _is_of(scope: str, units: Collection[str], *, all_of: bool) -> bool:
     """Whether a scope is that of a unit, or of what stands at its outputs."""
-    if scope.startswith(_FIFO):
+    if scope.startswith(_FIFO) or scope == RUN_CONTROL:
         return False
     names = [str(verilog_name(name)) for name in units]
     return all_of or any(

@@ -1,37 +1,37 @@
 """A design table as a circuit: units, FIFOs, and the logic that starts and ends a run."""
 
-from dataclasses import asdict, replace
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass, replace
+from functools import partial
 
-from amaranth.hdl import Cat, Module, Signal
-from amaranth.lib import wiring
-from amaranth.lib.wiring import In, Out
+from amaranth.lib.wiring import Component, In, Out
 
+from stepgen.hw import private
 from stepgen.hw.design.counting import counted
-from stepgen.hw.design.registers import WORD
 from stepgen.hw.design.restop import levels_of
-from stepgen.hw.design.stages import RESET_LAG
 from stepgen.hw.design.table import Channel, Design, Unit
 from stepgen.hw.epilogue import EpilogueCore
 from stepgen.hw.fifo import Fifo
 from stepgen.hw.library import inline
-from stepgen.hw.names import verilog_name
-from stepgen.hw.primitives import resets
+from stepgen.hw.names import RUN_CONTROL, verilog_name
+from stepgen.hw.netlist import Net, Netlist, Placed, flat
+from stepgen.hw.primitives import is_ecp5
 from stepgen.hw.restop import RestopCore
-from stepgen.hw.stream import signature
-from stepgen.hw.unit import core_of
+from stepgen.hw.run_control import CYCLE_BITS, DETAIL_BITS, RunControl
+from stepgen.hw.unit import UnitCore, core_of
 from stepgen.hw.units.axi.params import Axi
 
 __all__ = ["Accelerator", "face_name"]
 
-CYCLE_BITS = 48
-DETAIL_BITS = 8 * WORD
+ACCELERATOR = "accelerator"
 EPILOGUE, FIFO, RESTOP = "epilogue", "fifo", "restop"
-"""Kinds of the circuits between units."""
+"""Kinds of circuits beside units."""
 NEIGHBOURS = 4
-"""Units or FIFOs that share a reset."""
+"""Units or FIFOs that share a reset where each is a register near them: flip-flops with different
+resets can't share a slice, so with many resets placing takes longer."""
 
 
-class Accelerator(wiring.Component):
+class Accelerator(Netlist):
     """All units and channels of a design.
 
     Parameters
@@ -73,16 +73,15 @@ class Accelerator(wiring.Component):
     def __init__(self, design: Design, *, part=inline):
         self.design = design
         self.part = part
-        self.cores = {unit.name: core_of(unit, design.seen_by(unit)) for unit in design.units}
-        for core in self.cores.values():
-            core.part = part
+        self._known: dict[str, UnitCore] = {}
+        self._cores = [self._like(unit) for unit in design.units]
         self.faces = {
             face_name(unit): member
-            for unit in design.units
-            for member in self.cores[unit.name].extra_ports().values()
+            for unit, core in zip(design.units, self._cores, strict=True)
+            for member in core.extra_ports().values()
         }
-        self.reporting = [k for k, unit in enumerate(design.units) if self.cores[unit.name].details]
-        count = len(design.channels)
+        self.reporting = [number for number, core in enumerate(self._cores) if core.details]
+        count, counts = len(design.channels), len(counted(design))
         super().__init__(
             {
                 "start": In(1),
@@ -95,105 +94,91 @@ class Accelerator(wiring.Component):
                 "cycle": Out(CYCLE_BITS),
                 "moves_in": Out(count),
                 "moves_out": Out(count),
-                **dict.fromkeys(("busy", "starved", "full"), Out(len(counted(design)))),
+                **dict.fromkeys(("busy", "starved", "full"), Out(counts)),
                 **self.faces,
             }
         )
 
-    def elaborate(self, platform):
-        m = Module()
-        active = Signal()  # running and not stopping
-        clear = Signal(1 + RESET_LAG)  # at last the parts are reset
-        reset = resets(m, platform, clear[0], sharing=NEIGHBOURS)
-        fifos = {channel.name: Fifo(channel) for channel in self.design.channels}
-        for name, fifo in fifos.items():
-            m.submodules[f"fifo_{name}"] = self.part(
-                fifo, FIFO, channel_identity(fifo.channel), next(reset)
-            )
-        every = [*fifos.values()]
-        counts = [every[number] for number in counted(self.design)]
-        m.d.comb += [
-            self.moves_in.eq(Cat(fifo.w.valid & fifo.w.ready for fifo in every)),
-            self.moves_out.eq(Cat(fifo.r.valid & fifo.r.ready for fifo in every)),
-            self.busy.eq(Cat(fifo.r.valid & fifo.r.ready for fifo in counts)),
-            self.starved.eq(~Cat(fifo.r.valid for fifo in counts)),
-            self.full.eq(~Cat(fifo.w.ready for fifo in counts)),
-        ]
+    def _like(self, unit: Unit) -> UnitCore:
+        """The circuit of a unit or of an equal one, to read what it says of itself."""
+        row = unit_row(unit, self.design)
+        if row not in self._known:
+            self._known[row] = self._core(unit)
+            private.reused(self._known[row])
+        return self._known[row]
 
-        finished = []
-        for index, unit in enumerate(self.design.units):
-            core = self.cores[unit.name]
-            # The ends of FIFOs are the ports: fewer wires to elaborate, and no assignments.
-            for port, name in unit.inputs.items():
-                setattr(core, port, wiring.flipped(fifos[name].r))
+    def _core(self, unit: Unit) -> UnitCore:
+        core = core_of(unit, self.design.seen_by(unit))
+        core.part = self.part
+        return core
+
+    def _parts(self, platform) -> Iterator[Placed]:
+        """FIFOs, units with what stands behind them, and the logic that starts and ends a run.
+
+        The nets of a channel are ``<channel>__w__…`` in front of its FIFO and ``<channel>__r__…``
+        behind it, those of a unit ``<unit>__…``.
+        """
+        design = self.design
+        places = len(design.channels) + len(design.units)
+        sharing = NEIGHBOURS if is_ecp5(platform) else places
+        resets = [f"reset__{place // sharing}" for place in range(places)]
+        reset = iter(resets)
+        for channel in design.channels:
+            nets = _stream("w", f"{channel.name}__w") | _stream("r", f"{channel.name}__r")
+            make, identity = partial(Fifo, channel), channel_identity(channel)
+            yield Placed(f"fifo_{channel.name}", make, FIFO, identity, nets, next(reset))
+        for unit, core in zip(design.units, self._cores, strict=True):
+            nets = self._nets(unit, core)
             for port, name in unit.outputs.items():
-                setattr(core, port, wiring.flipped(fifos[name].w))
-            for port, name in unit.outputs.items():
-                self._add_path(m, unit, port, core, fifos[name])
-            m.submodules[verilog_name(unit.name)] = self.part(
-                core, unit.kind, unit_identity(core), next(reset)
-            )
-            for name, (_, value) in core.constants().items():
-                m.d.comb += getattr(core, name).eq(value)
-            if face_name(unit) in self.faces:
-                (face,) = core.extra_ports()
-                wiring.connect(
-                    m, wiring.flipped(getattr(self, face_name(unit))), getattr(core, face)
-                )
-            m.d.comb += core.running.eq(active)
-            if core.details:
-                place = self.reporting.index(index)
-                with m.If(core.error):
-                    m.d.sync += self.detail.word_select(place, DETAIL_BITS).eq(core.detail)
-            if core.finishes:
-                finished.append(core.finished)
+                payload = f"{name}__w__payload"
+                for part in reversed(parts_behind(unit, core, port, design.channel[name])):
+                    before = f"{part.name}__x"
+                    yield part.between(before, payload)
+                    payload = before
+                nets |= _stream(port, f"{name}__w") | {f"{port}__payload": payload}
+            make, identity = partial(self._core, unit), unit_identity(core)
+            yield Placed(verilog_name(unit.name), make, unit.kind, identity, nets, next(reset))
+        yield self._run_control([*dict.fromkeys(resets)])
 
-        ends, clean = Signal(), Signal()
-        m.d.comb += [
-            ends.eq(Cat(finished).all()),
-            clean.eq(~Cat(core.under_way for core in self.cores.values()).any()),
-        ]
-        m.d.sync += [
-            clear.eq(Cat(self.stopping & clean & ~clear.any(), clear)),
-            self.error.eq(self.error | Cat(core.error for core in self.cores.values())),
-        ]
-        with m.If(self.running):
-            m.d.sync += self.cycle.eq(self.cycle + 1)
-        with m.If(clear[-1]):
-            m.d.sync += self.stopping.eq(0)
-        with m.Elif(self.stopping), m.If(clean):
-            m.d.sync += self.running.eq(0)
-        with m.Elif(self.stop):
-            m.d.sync += [self.stopping.eq(1), active.eq(0), self.done.eq(0)]
-        with m.Elif(self.running), m.If(ends):
-            m.d.sync += [self.running.eq(0), active.eq(0), self.done.eq(1)]
-        with m.Elif(self.start):
-            m.d.sync += [
-                self.running.eq(1),
-                active.eq(1),
-                self.done.eq(0),
-                self.cycle.eq(0),
-                self.error.eq(0),
-            ]
-        return m
+    def _nets(self, unit: Unit, core: UnitCore) -> dict[str, Net]:
+        """What is at the ports of a unit, but for its outputs."""
+        own = verilog_name(unit.name)
+        nets: dict[str, Net] = {name: value for name, (_, value) in core.constants().items()}
+        nets |= {name: f"{own}__{name}" for name in ("error", "detail", "finished", "under_way")}
+        nets["running"] = "run__active"
+        for port, name in unit.inputs.items():
+            nets |= _stream(port, f"{name}__r")
+        for path, *_ in core.signature.flatten(core):
+            if path[0] in core.extra_ports():
+                nets[flat(path)] = flat((face_name(unit), *path[1:]))
+        return nets
 
-    def _add_path(self, m, unit, port, core, fifo):
-        """Put what there is behind an output between it and the FIFO."""
-        before, path = core.channels[port], parts_behind(core, port, fifo.channel)
-        if not path:
-            return
-        leaves = signature(before).create(path=(f"{unit.name}_{port}",))
-        setattr(core, port, leaves)
-        payload = leaves.payload
-        for name, part, kind, identity in path:
-            m.submodules[name] = self.part(part, kind, identity)
-            m.d.comb += part.x.eq(payload)
-            payload = part.y
-        m.d.comb += [
-            fifo.w.valid.eq(leaves.valid),
-            leaves.ready.eq(fifo.w.ready),
-            fifo.w.payload.eq(payload),
-        ]
+    def _run_control(self, resets: list[str]) -> Placed:
+        design, cores = self.design, self._cores
+        own = [verilog_name(unit.name) for unit in design.units]
+        ends = [name for name, core in zip(own, cores, strict=True) if core.finishes]
+        sizes = len(own), len(design.channels), len(ends)
+        rest = self.reporting, counted(design), len(resets)
+        nets = {name: name for name in self.signature.members}
+        nets |= {
+            end: tuple(f"{channel.name}__{end[0]}__{end[2:]}" for channel in design.channels)
+            for end in ("w_valid", "w_ready", "r_valid", "r_ready")
+        }
+        nets |= {
+            "active": "run__active",
+            "resets": tuple(resets),
+            "errors": tuple(f"{name}__error" for name in own),
+            "under_way": tuple(f"{name}__under_way" for name in own),
+            "finished": tuple(f"{name}__finished" for name in ends),
+            "details": tuple(f"{own[unit]}__detail" for unit in self.reporting),
+        }
+        make = partial(RunControl, *sizes, *rest)
+        return Placed(RUN_CONTROL, make, RUN_CONTROL, [*sizes, *rest], nets)
+
+
+def _stream(port: str, net: str) -> dict[str, Net]:
+    """The nets of a stream at its ports."""
+    return {f"{port}__{name}": f"{net}__{name}" for name in ("valid", "ready", "payload")}
 
 
 def epilogue_name(unit: Unit) -> str:
@@ -211,6 +196,16 @@ def face_name(unit: Unit) -> str:
     return "mem" if isinstance(unit.params, Axi) else verilog_name(unit.name)
 
 
+def unit_row(unit: Unit, design: Design) -> str:
+    """All that the circuits of a unit and of what stands behind it depend on."""
+    seen = design.seen_by(unit)
+    restops = [replace(restop, before="") for restop in unit.restops]
+    row: list[object] = [unit.params, unit.epilogue, restops, seen.lanes, design.bus]
+    for port, name in (*unit.inputs.items(), *unit.outputs.items()):
+        row += [port, *(channel_identity(one.channel[name]) for one in (seen, design))]
+    return repr(row)
+
+
 def unit_identity(core):
     """All that the circuit of a unit depends on."""
     forms = {
@@ -225,32 +220,52 @@ def channel_identity(channel: Channel):
     return {**asdict(channel), "name": None}
 
 
-def parts_behind(core, port, after):
-    """What there is between an output of a unit and the FIFO behind it.
+@dataclass(frozen=True)
+class Behind:
+    """A part between an output of a unit and the FIFO behind it, with the ports ``x`` and ``y``.
+
+    Attributes
+    ----------
+    name : str
+        Of its instance.
+    make : callable
+    kind : str
+    identity : JSON value
+        As for `Placed`.
+    """
+
+    name: str
+    make: Callable[[], Component]
+    kind: str
+    identity: object
+
+    def between(self, x: str, y: str) -> Placed:
+        """In its place."""
+        return Placed(self.name, self.make, self.kind, self.identity, {"x": x, "y": y})
+
+
+def parts_behind(unit: Unit, core: UnitCore, port: str, after: Channel) -> list[Behind]:
+    """What there is between an output of a unit and the FIFO behind it, in order.
 
     Parameters
     ----------
+    unit : Unit
     core : UnitCore
+        Its circuit, or that of an equal unit.
     port : str
     after : Channel
         The FIFO's.
-
-    Returns
-    -------
-    list of tuple
-        Of each part in order: the name of its instance, the part, its kind, and all that its
-        circuit depends on.
     """
-    unit, before, path = core.unit, core.channels[port], []
+    before, path = core.channels[port], []
+    between = replace(after, rank=before.rank)
     if core.in_front_of_epilogue(port):
         params, lanes = unit.epilogue.params, unit.epilogue.params.beat_lanes(core.design.lanes)
-        between = replace(after, rank=before.rank)
-        part = EpilogueCore(params.pipeline, before, between, lanes)
+        make = partial(EpilogueCore, params.pipeline, before, between, lanes)
         forms = [channel_identity(before), channel_identity(between)]
-        path.append((epilogue_name(unit), part, EPILOGUE, [asdict(params), *forms, lanes]))
+        path.append(Behind(epilogue_name(unit), make, EPILOGUE, [asdict(params), *forms, lanes]))
     if restops := [restop for restop in unit.restops if restop.port == port]:
-        between, levels = replace(after, rank=before.rank), levels_of(restops)
-        part = RestopCore(levels, between, after)
+        levels = levels_of(restops)
+        make = partial(RestopCore, levels, between, after)
         forms = [channel_identity(between), channel_identity(after)]
-        path.append((restop_name(unit, port), part, RESTOP, [asdict(levels), *forms]))
+        path.append(Behind(restop_name(unit, port), make, RESTOP, [asdict(levels), *forms]))
     return path

@@ -5,12 +5,12 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import ceil_log2, exact_log2
 
-from stepgen.hw.accelerator import CYCLE_BITS, DETAIL_BITS
 from stepgen.hw.axi import Axi4Lite
 from stepgen.hw.counters import EVENTS, Counters
 from stepgen.hw.design import registers
 from stepgen.hw.design.registers import CHANNEL_BASE, CHANNEL_STRIDE, COUNTERS, WORD, address_bits
 from stepgen.hw.library import inline
+from stepgen.hw.run_control import CYCLE_BITS, DETAIL_BITS
 from stepgen.hw.select import bits_of
 
 __all__ = ["Control"]

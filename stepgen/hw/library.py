@@ -12,6 +12,7 @@ from amaranth.hdl import ClockSignal, DriverConflict, Instance, ResetInserter, R
 from amaranth.lib import wiring
 
 from stepgen.hw import private
+from stepgen.hw.netlist import Netlist, Placed, flat
 from stepgen.hw.primitives import Device
 from stepgen.ir.class_checks import place
 from stepgen.ir.errors import StepError
@@ -49,10 +50,13 @@ class Kept(Protocol):
         """What was made with this key before, or now."""
 
 
-def _of_stepgen(part: wiring.Component) -> bool:
-    """Whether all of a part's circuit is from stepgen, so that its identity determines it."""
+def _lasts(part: wiring.Component) -> bool:
+    """Whether the module of a part may be kept: all of it is from stepgen, so that its identity
+    determines it, and it is not that of one design.
+    """
     kinds = (type(part), type(getattr(part, "params", part)))
-    return all(kind.__module__.startswith("stepgen.") for kind in kinds)
+    from_stepgen = all(kind.__module__.startswith("stepgen.") for kind in kinds)
+    return from_stepgen and not isinstance(part, Netlist)
 
 
 class Library:
@@ -69,13 +73,22 @@ class Library:
         For which parts are elaborated.
     kept : Kept, optional
         Modules that need not be elaborated again.
+    watch : callable, optional
+        Called for each part in its place in a netlist.
     """
 
-    def __init__(self, prefix: str, platform: Device | None = None, kept: Kept | None = None):
+    def __init__(
+        self,
+        prefix: str,
+        platform: Device | None = None,
+        kept: Kept | None = None,
+        watch: Callable[[], None] = lambda: None,
+    ):
         self.prefix = prefix
         self.platform = platform
         self.kept = kept
-        self._modules: dict[str, tuple[str, str, set[str]]] = {}
+        self.watch = watch
+        self._modules: dict[str, tuple[str, str, dict[str, int]]] = {}
         self._inside: list[dict[str, None]] = [{}]
         self._lasting: set[str] = set()
         self._numbers = itertools.count()
@@ -90,8 +103,13 @@ class Library:
         """All modules."""
         return "\n".join(self.texts.values())
 
-    def _made(self, part: wiring.Component, name: str) -> tuple[str, set[str]]:
-        """The module of a part, and its ports; what a user's circuit lacks ends in one sentence."""
+    def _made(self, part: wiring.Component, name: str) -> tuple[str, dict[str, int]]:
+        """The module of a part, and the bits of its ports.
+
+        What a user's circuit lacks ends in one sentence.
+        """
+        if isinstance(part, Netlist):
+            return part.submodule(name, self.placed, self.platform)
         try:
             return private.submodule(part, name, self.platform)
         except Exception as error:
@@ -117,13 +135,13 @@ class Library:
         text, ports = self._made(part, name)
         self._modules[key] = name, text, ports
         inside = list(self._inside.pop())
-        if self.kept is None or not _of_stepgen(part) or not self._lasting.issuperset(inside):
+        if self.kept is None or not _lasts(part) or not self._lasting.issuperset(inside):
             return
         self._lasting.add(key)
         places = {name: 0} | {self._modules[k][0]: n for n, k in enumerate(inside, 1)}
         names = re.compile(rf"\\({'|'.join(map(re.escape, places))})(?=[\s.])")
         text = names.sub(lambda found: f"\\%{places[found[1]]}%", text)
-        self.kept.put(self._place(key), {"text": text, "ports": sorted(ports), "inside": inside})
+        self.kept.put(self._place(key), {"text": text, "ports": ports, "inside": inside})
 
     def _place(self, key: str) -> str:
         """Where a module is kept."""
@@ -155,18 +173,27 @@ class Library:
                 self._take(part, found)
         names = [name, *(self._modules[part][0] for part in module["inside"])]
         text = _PLACE.sub(lambda place: f"\\{names[int(place[1])]}", module["text"])
-        self._modules[key] = name, text, set(module["ports"])
+        self._modules[key] = name, text, module["ports"]
         self._lasting.add(key)
         return True
 
-    def module(self, part: wiring.Component, key: str) -> tuple[str, set[str]]:
-        """The module of a part and its ports; it is made if it is the first with this key."""
+    def placed(self, part: Placed) -> tuple[str, dict[str, int]]:
+        """The module of a part in its place, and the bits of its ports."""
+        self.watch()
+        key = module_key(part.kind, part.identity)
+        if key not in self._modules:
+            return self.module(part.make(), key)
+        name, _, ports = self._modules[key]
+        return name, ports
+
+    def module(self, part: wiring.Component, key: str) -> tuple[str, dict[str, int]]:
+        """The module of a part and the bits of its ports; the first with this key is made."""
         private.reused(part)  # only the first one is elaborated
         self._inside[-1][key] = None
-        if key not in self._modules and not (_of_stepgen(part) and self._found(key)):
+        if key not in self._modules and not (_lasts(part) and self._found(key)):
             self._elaborate(part, key)
-        name, _, present = self._modules[key]
-        return name, present
+        name, _, ports = self._modules[key]
+        return name, ports
 
     def instance(self, part: wiring.Component, kind: str, identity: object, reset=None) -> Instance:
         """An instance of the circuit of `part`, connected to its ports.
@@ -185,7 +212,7 @@ class Library:
         ports = {}
         for path, member, value in part.signature.flatten(part):
             direction = "i" if member.flow == wiring.In else "o"
-            ports[f"{direction}_{'__'.join(map(str, path))}"] = value
+            ports[f"{direction}_{flat(path)}"] = value
         name, present = self.module(part, module_key(kind, identity))
         ports |= {"i_clk": ClockSignal(), "i_rst": ResetSignal() if reset is None else reset}
         return Instance(name, **{p: value for p, value in ports.items() if p[2:] in present})

@@ -2,7 +2,7 @@
 
 from stepgen.hw.design.table import Design
 
-__all__ = ["top_name", "verilog_name"]
+__all__ = ["RUN_CONTROL", "top_name", "verilog_name"]
 
 _KEYWORDS = """
 accept_on alias always always_comb always_ff always_latch and assert assign assume automatic before
@@ -35,11 +35,14 @@ judge error set reset our junk dut memory
 """
 
 _CIRCUIT = """
-start stop stopping moves_in moves_out busy starved empty full design part cores faces signature
-metadata elaborate
+start stop stopping moves_in moves_out busy starved empty full design part cores faces
+reporting signature metadata elaborate submodule detail
 """
 
-_TAKEN = frozenset(f"{_KEYWORDS} {_PORTS} {_BENCH} {_CIRCUIT}".split())
+RUN_CONTROL = "run_control"
+"""The instance that starts and ends runs."""
+
+_TAKEN = frozenset(f"{_KEYWORDS} {_PORTS} {_BENCH} {_CIRCUIT} {RUN_CONTROL}".split())
 _BEGINS = ("csr_", "mem_", "judge_", "probe_", "set_", "our_", "junk_", "fifo_")
 _ENDS = ("_valid", "_ready", "_payload", "_moves")
 _MARK = "n0"

@@ -15,7 +15,9 @@ from stepgen.ir.garbage import no_searches
 
 __all__ = ["elaborated", "memories", "module", "reused", "submodule", "yosys"]
 
-_PORT = re.compile(r"^  wire .*\b(?:input|output|inout) \d+ .*\\(\S+)$", re.MULTILINE)
+_PORT = re.compile(
+    r"^  wire (?:width (\d+) )?.*\b(?:input|output|inout) \d+ .*\\(\S+)$", re.MULTILINE
+)
 _NO_BITS = re.compile(r"^(  wire width 0) (?:input|output|inout) \d+ ", re.MULTILINE)
 _ELEMENT = re.compile(r"(?<=\s)\\[^\s\[\]\"]+(?:\[\d+\])+(?=\s)")
 _TOP = "attribute \\top 1\n"
@@ -73,12 +75,13 @@ def module(circuit: Elaboratable, name: str, platform=None, ports=None) -> str:
     return _ELEMENT.sub(lambda found: found[0].replace("[", "__").replace("]", ""), text)
 
 
-def submodule(circuit: Elaboratable, name: str, platform=None) -> tuple[str, set[str]]:
-    """A circuit in RTLIL that others instantiate, and the ports that it has got.
+def submodule(circuit: Elaboratable, name: str, platform=None) -> tuple[str, dict[str, int]]:
+    """A circuit in RTLIL that others instantiate, and the bits of the ports that it has got.
 
     The text of `module`: the attribute of the top, and the declarations of ports. Ports without
     bits are left out: in Verilog they would have the range [-1:0], which is two bits.
     """
     text = _NO_BITS.sub(r"\1 ", module(circuit, name, platform).replace(_TOP, ""))
     own = text[text.index(f"module \\{name}\n") :]
-    return text, set(_PORT.findall(own[: own.index("\nend\n")]))
+    ports = _PORT.findall(own[: own.index("\nend\n")])
+    return text, {port: int(width or 1) for width, port in ports}

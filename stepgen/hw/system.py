@@ -4,7 +4,7 @@ from amaranth.hdl import Module
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-from stepgen.hw.accelerator import CYCLE_BITS, Accelerator, face_name
+from stepgen.hw.accelerator import ACCELERATOR, Accelerator, face_name
 from stepgen.hw.axi import Axi4, Axi4Lite
 from stepgen.hw.control import Control
 from stepgen.hw.design.counting import counted
@@ -13,6 +13,7 @@ from stepgen.hw.design.table import Design
 from stepgen.hw.library import inline
 from stepgen.hw.names import verilog_name
 from stepgen.hw.primitives import resets
+from stepgen.hw.run_control import CYCLE_BITS
 from stepgen.hw.units.axi.params import Axi
 from stepgen.hw.units.sink.params import Sink
 from stepgen.hw.units.source.params import Source
@@ -74,7 +75,8 @@ class System(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         design = self.design
-        m.submodules.accelerator = core = Accelerator(design, part=self.part)
+        core = Accelerator(design, part=self.part)
+        m.submodules.accelerator = self.part(core, ACCELERATOR, None)
         size = (len(design.channels), len(design.units), core.reporting)
         counts = counted(design)
         control = Control(*size, counted=counts, part=self.part)

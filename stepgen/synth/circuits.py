@@ -6,10 +6,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from stepgen.hw import private
-from stepgen.hw.accelerator import FIFO, Accelerator
+from stepgen.hw.accelerator import FIFO
 from stepgen.hw.design.table import Design
 from stepgen.hw.fifo import Fifo
 from stepgen.hw.primitives import Device
+from stepgen.hw.unit import core_of
 
 _TOP = "top"
 
@@ -41,10 +42,8 @@ def circuits(design: Design, family: str) -> Iterator[Circuit]:
         Of the FPGA, whose hard blocks are instantiated.
     """
     device = Device(family)
-    accelerator = Accelerator(design)
-    private.reused(accelerator)
     for unit in design.units:
-        text = private.module(accelerator.cores[unit.name], _TOP, device)
+        text = private.module(core_of(unit, design.seen_by(unit)), _TOP, device)
         yield Circuit(unit.name, unit.kind, text)
     for channel in design.channels:
         yield Circuit(channel.name, FIFO, private.module(Fifo(channel), _TOP, device))

@@ -18,6 +18,7 @@ from typing import Any
 from stepgen.emit.modules import kept_modules
 from stepgen.hw import private
 from stepgen.hw.accelerator import (
+    ACCELERATOR,
     EPILOGUE,
     FIFO,
     RESTOP,
@@ -26,6 +27,7 @@ from stepgen.hw.accelerator import (
     parts_behind,
     restop_name,
     unit_identity,
+    unit_row,
 )
 from stepgen.hw.design.table import Channel, Design, Unit
 from stepgen.hw.fifo import Fifo
@@ -46,7 +48,6 @@ BATCH = 1_500_000
 """Characters of RTLIL for one process of Yosys."""
 
 _TOP, _PREFIX = "top", "part"
-_CORE = f"\nmodule \\{_TOP}.accelerator\n"
 _PASSES = (
     *("proc -norom", "flatten", f"hierarchy -top {_TOP}"),
     *("opt_expr", "opt_merge", "opt_dff", "opt_expr", "opt_muxtree", "opt_merge", "opt_dff"),
@@ -57,7 +58,6 @@ _WHOLE, _BLACK_BOX = "attribute \\keep_hierarchy 1\n", "attribute \\blackbox 1\n
 _NAME = re.compile(rf"\\({_PREFIX}_\w+?)(?=[\s.])")
 _CELL = re.compile(rf"^  cell \\({_PREFIX}_\w+) \\(\S+)$", re.MULTILINE)
 _PORT = re.compile(r"^  wire .*\b(?:input|output|inout) \d+ .*$", re.MULTILINE)
-_NUMBER = re.compile(r"\$\d+$")
 
 
 def counted(
@@ -121,20 +121,14 @@ class Parts:
 
     def _unit(self, unit: Unit, design: Design, made: dict[str, str]) -> list[str]:
         """Keys of the circuits of a unit; those of which nothing is known are made."""
-        seen = design.seen_by(unit)
-        # What the circuit depends on is in its row, and in the channels as it sees them; behind it
-        # are the channels themselves.
-        row: list[Any] = [unit.params, unit.epilogue, unit.restops, seen.lanes, design.bus]
-        for port, name in (*unit.inputs.items(), *unit.outputs.items()):
-            row += [port, *(channel_identity(one.channel[name]) for one in (seen, design))]
-        known = repr(row)
+        known = unit_row(unit, design)
         if known not in self._rows:
-            core = core_of(unit, seen)
+            core = core_of(unit, design.seen_by(unit))
             core.part = self._library.instance
             keys = [self._key(core, unit.kind, unit_identity(core), made)]
             for port, name in unit.outputs.items():
-                behind = parts_behind(core, port, design.channel[name])
-                keys += [self._key(part, kind, of, made) for _, part, kind, of in behind]
+                behind = parts_behind(unit, core, port, design.channel[name])
+                keys += [self._key(one.make(), one.kind, one.identity, made) for one in behind]
             self._rows[known] = keys
         return self._rows[known]
 
@@ -208,21 +202,18 @@ class _Texts:
     def of(cls, design: Design, family: str, progress: Progress) -> _Texts:
         """Elaborate a design."""
         device = Device(family)
-        library = Library(_PREFIX, device, kept_modules())
         kinds = {FIFO, EPILOGUE, RESTOP, *(unit.kind for unit in design.units)}
-        total, number = len(design.channels) + len(design.units), count()
+        total, number = len(design.channels) + len(design.units), count(1)
 
-        def part(circuit: Any, kind: str, *rest: Any) -> Any:
-            if kind in kinds:
-                progress(STEP, ELABORATED * min(1, next(number) / total))
-            return library.instance(circuit, kind, *rest)
+        def watch() -> None:
+            progress(STEP, ELABORATED * min(1, next(number) / total))
 
-        top = private.module(System(design, part=part), _TOP, device)
+        library = Library(_PREFIX, device, kept_modules(), watch)
+        top = private.module(System(design, part=library.instance), _TOP, device)
         texts = library.texts
         wholes = _marked(texts, kinds)
-        # Amaranth adds a number to the name of an instance that is also that of a signal.
-        cells = _CELL.findall(top.partition(_CORE)[2])
-        instances = {_NUMBER.sub("", instance): name for name, instance in cells}
+        (core,) = (name for name, instance in _CELL.findall(top) if instance == ACCELERATOR)
+        instances = {instance: name for name, instance in _CELL.findall(texts[core])}
         return cls({**texts, _TOP: top}, wholes, instances)
 
     def alone(self, name: str) -> _Alone:

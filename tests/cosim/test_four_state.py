@@ -122,7 +122,7 @@ def wrong_verilog(monkeypatch: pytest.MonkeyPatch, change: Callable[[str], str])
             (r"fifo_\d+", "full", "channel .*, its tail: ready is X while the design does not run"),
             (r"fifo_\d+\.store", "some", "channel .*: valid is X while"),
             (r"memory_\d+", "any_chosen", "channel mem_a[rw], its tail: valid is X in cycle 0"),
-            (r"accelerator", "cycle", "the design: cycle is X"),
+            (r"run_control_\d+", "cycle", "the design: cycle is X"),
         ],
         0,
     ),

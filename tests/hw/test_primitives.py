@@ -23,14 +23,14 @@ from amaranth.sim import Simulator
 
 import stepgen as sg
 from stepgen.compile.lower import lower
-from stepgen.hw.accelerator import NEIGHBOURS, Accelerator
+from stepgen.hw.accelerator import NEIGHBOURS
 from stepgen.hw.design import stages
 from stepgen.hw.primitives import BlockRam, Device, Multiplier, Rom, SinglePortRam, counter
 from stepgen.hw.primitives import block_ram as block_ram_module
 from stepgen.hw.primitives import multiplier as multiplier_module
 from stepgen.hw.primitives import near as near_module
 from stepgen.hw.primitives import single_port as single_port_module
-from stepgen.hw.verilog import written
+from stepgen.hw.verilog import to_verilog
 
 ECP5, GOWIN, ICE40 = Device("ecp5"), Device("gowin"), Device("ice40")
 MODELS = {"gowin": gowin_models, "ice40": ice40_models}
@@ -39,13 +39,12 @@ MODELS = {"gowin": gowin_models, "ice40": ice40_models}
 class Resets(wiring.Component):
     """A count in each of some parts, and the resets that they get."""
 
-    def __init__(self, parts, sharing=1):
-        self.sharing = sharing
+    def __init__(self, parts):
         super().__init__({"clear": In(1), "resets": Out(parts), "counts": Out(8).array(parts)})
 
     def elaborate(self, platform):
         m = Module()
-        each = near_module.resets(m, platform, self.clear, sharing=self.sharing)
+        each = near_module.resets(m, platform, self.clear)
         for k, count in enumerate(self.counts):
             reset = Signal(name=f"reset_{k}")
             m.d.comb += [reset.eq(next(each)), self.resets[k].eq(reset)]
@@ -150,11 +149,11 @@ def test_multiplier_of_factors_without_sign(device, bits, others, a_signed, b_si
     run(multiply, device, bench)
 
 
-@pytest.mark.parametrize(("parts", "sharing"), [(1, 1), (3, 1), (5, 2)])
-def test_parts_are_reset_together_some_cycles_later(device, parts, sharing, monkeypatch):
+@pytest.mark.parametrize("parts", [1, 3])
+def test_parts_are_reset_together_some_cycles_later(device, parts, monkeypatch):
     monkeypatch.setattr(near_module, "Instance", ecp5_models.instance)
     rng = np.random.default_rng(parts)
-    circuit = Resets(parts, sharing)
+    circuit = Resets(parts)
     clears = [False] * near_module.RESET_LAG + [bool(rng.random() < 0.2) for _ in range(60)]
 
     async def bench(ctx):
@@ -194,13 +193,16 @@ def test_an_ecp5_has_registers_for_the_resets_of_parts():
     x = g.input("x", sg.int8[1, 4], (3,))
     g.output(x.map(sg.fn.offset(1)).promote(), "y")
     design = lower(g)
-    text = written("parts", lambda part: Accelerator(design, part=part), platform=ECP5)
-    top = text[text.index("module parts(") :]
-    parts = re.findall(r"\.rst\((.*?)\)", top[: top.index("endmodule")])
-    assert len(parts) == len(design.units) + len(design.channels) > NEIGHBOURS
-    assert max(Counter(parts).values()) == NEIGHBOURS
-    assert "rst" not in parts
-    assert top[: top.index("endmodule")].count("TRELLIS_FF") == len({*parts})
+    text = to_verilog(design, platform=ECP5)
+    top, control = (
+        re.search(rf"^module parts_{kind}_\d+\(.*?^endmodule", text, re.M | re.S)[0]
+        for kind in ("accelerator", "run_control")
+    )
+    parts = Counter(re.findall(r"\.rst\((.*?)\)", top))
+    assert parts.pop("rst") == 1, "what makes the other resets has the global one"
+    assert parts.total() == len(design.units) + len(design.channels) > NEIGHBOURS
+    assert max(parts.values()) == NEIGHBOURS
+    assert control.count("TRELLIS_FF") == len(parts)
 
 
 @BLOCKS

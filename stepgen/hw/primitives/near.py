@@ -16,7 +16,7 @@ from stepgen.hw.primitives.device import is_ecp5
 __all__ = ["copies", "resets"]
 
 
-def resets(m, platform, clear=None, *, sharing=1) -> Iterator[Value | None]:
+def resets(m, platform, clear=None) -> Iterator[Value | None]:
     """The reset of each part, all of the same value; None for the global one.
 
     Parameters
@@ -27,9 +27,6 @@ def resets(m, platform, clear=None, *, sharing=1) -> Iterator[Value | None]:
     clear : Value, optional
         Resets the parts `RESET_LAG` cycles later, in addition to the global reset; on an ECP5 that
         is as late.
-    sharing : int
-        Neighbours that share a register. Flip-flops with different resets can't share a slice, so
-        with many resets placing takes longer.
     """
     whole = ResetSignal()
     if not is_ecp5(platform):
@@ -41,9 +38,7 @@ def resets(m, platform, clear=None, *, sharing=1) -> Iterator[Value | None]:
     near = Signal(name="reset_near", reset_less=True)
     m.d.sync += near.eq(whole)
     while True:
-        own = _own(m, near, "reset_own")
-        for _ in range(sharing):
-            yield own
+        yield _own(m, near, "reset_own")
 
 
 def copies(m, platform, value) -> Iterator[Signal]:
