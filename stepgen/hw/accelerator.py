@@ -1,7 +1,7 @@
 """A design table as a circuit: units, FIFOs, and the logic that starts and ends a run."""
 
 from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, fields, replace
 from functools import partial
 
 from amaranth.lib.wiring import Component, In, Out
@@ -29,6 +29,7 @@ EPILOGUE, FIFO, RESTOP = "epilogue", "fifo", "restop"
 NEIGHBOURS = 4
 """Units or FIFOs that share a reset where each is a register near them: flip-flops with different
 resets can't share a slice, so with many resets placing takes longer."""
+_FORM = [field.name for field in fields(Channel) if field.name != "name"]
 
 
 class Accelerator(Netlist):
@@ -148,9 +149,10 @@ class Accelerator(Netlist):
         nets["running"] = "run__active"
         for port, name in unit.inputs.items():
             nets |= _stream(port, f"{name}__r")
-        for path, *_ in core.signature.flatten(core):
-            if path[0] in core.extra_ports():
-                nets[flat(path)] = flat((face_name(unit), *path[1:]))
+        for port in core.extra_ports():
+            for path, *_ in core.signature.flatten(core):
+                if path[0] == port:
+                    nets[flat(path)] = flat((face_name(unit), *path[1:]))
         return nets
 
     def _run_control(self, resets: list[str]) -> Placed:
@@ -217,7 +219,7 @@ def unit_identity(core):
 
 def channel_identity(channel: Channel):
     """All that the circuit of a FIFO depends on."""
-    return {**asdict(channel), "name": None}
+    return {name: getattr(channel, name) for name in _FORM}
 
 
 @dataclass(frozen=True)

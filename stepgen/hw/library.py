@@ -75,6 +75,11 @@ class Library:
         Modules that need not be elaborated again.
     watch : callable, optional
         Called for each part in its place in a netlist.
+
+    Attributes
+    ----------
+    netlists : set of str
+        Names of modules without logic.
     """
 
     def __init__(
@@ -89,6 +94,7 @@ class Library:
         self.kept = kept
         self.watch = watch
         self._modules: dict[str, tuple[str, str, dict[str, int]]] = {}
+        self.netlists: set[str] = set()
         self._inside: list[dict[str, None]] = [{}]
         self._lasting: set[str] = set()
         self._numbers = itertools.count()
@@ -109,6 +115,7 @@ class Library:
         What a user's circuit lacks ends in one sentence.
         """
         if isinstance(part, Netlist):
+            self.netlists.add(name)
             return part.submodule(name, self.placed, self.platform)
         try:
             return private.submodule(part, name, self.platform)

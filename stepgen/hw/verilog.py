@@ -99,8 +99,12 @@ def written(
     removed = () if initial and contents else _NO_CONTENTS
     removed = removed if initial else (*_NO_VALUES, *removed)
 
-    def make(rtlil: str) -> str:
-        return _last(explicit(_yosys(rtlil, *removed, *_PASSES, "write_rtlil")))
+    logic = [text for name, text in library.texts.items() if name not in library.netlists]
+    netlists = [library.texts[name] for name in library.netlists]
+
+    def make() -> str:
+        made = explicit(_yosys("\n".join([*logic, top]), *removed, *_PASSES, "write_rtlil"))
+        return _last("\n".join([made, *netlists]))
 
     return _kept(kept, f"{library.rtlil}\n{top}", make, *removed)
 
@@ -119,14 +123,14 @@ def pins_written(name: str, circuit, platform, *, kept: Kept | None = None) -> s
         Verilog of earlier designs.
     """
     text = private.module(circuit, name, platform, circuit.pins)
-    return _kept(kept, text, lambda rtlil: _last(rtlil, *_PASSES))
+    return _kept(kept, text, lambda: _last(text, *_PASSES))
 
 
-def _kept(kept: Kept | None, rtlil: str, make: Callable[[str], str], *how: str) -> str:
+def _kept(kept: Kept | None, rtlil: str, make: Callable[[], str], *how: str) -> str:
     """Verilog of a circuit; most of the time to write it is Yosys's, which starts several times."""
     if kept is None:
-        return make(rtlil)
-    return kept.text(f"{private.yosys().version()} {how}\n{rtlil}", lambda: make(rtlil))
+        return make()
+    return kept.text(f"{private.yosys().version()} {how}\n{rtlil}", make)
 
 
 def _last(rtlil: str, *commands: str) -> str:
