@@ -121,6 +121,8 @@ class Block:
         By part, its inputs and outputs within the block.
     above, below : dict of int to set of int
         By part, the parts upstream and downstream, itself included.
+    selectors : dict of int to Edge or None
+        By part, the first input from which it does not pick.
     """
 
     def __init__(self, network: Network, edges: list[Edge]) -> None:
@@ -140,17 +142,28 @@ class Block:
         for n in reversed(self.order):
             self.below[n] = {n}.union(*(self.below[e.head] for e in self.outs[n]))
         self._graph = graph
+        starts = {n for n in self.order if not self.ins[n]}
+        self._sources = {n: frozenset(self.above[n] & starts) for n in self.order}
+        self.selectors = {
+            n: next((e for e in self.ins[n] if e.name not in network.picks[n]), None)
+            for n in self.order
+        }
         self._dominators: dict[frozenset[int], dict[int, int]] = {}
         self._paces: dict[tuple[int, int], dict[str, Pace]] = {}
         self._numbered: dict[tuple[int, int], dict[str, Pace]] = {}
 
-    def sources(self, edge: Edge) -> set[int]:
+    def sources(self, edge: Edge) -> frozenset[int]:
         """The parts at which beats of an edge enter the block."""
-        return {n for n in self.above[edge.tail] if not self.ins[n]}
+        return self._sources[edge.tail]
+
+    def routes(self, selectors: Edge) -> set[int]:
+        """Parts that route by copies of selectors, which are sent in the same cycle."""
+        copies = self.outs[selectors.tail]
+        return {copy.head for copy in copies if self.parts[copy.head].routes_by == copy.name}
 
     def clock(self, a: Edge, b: Edge) -> int | None:
         """The nearest part that dominates both edges, seen from the sources that they share."""
-        shared = frozenset(self.sources(a) & self.sources(b))
+        shared = self.sources(a) & self.sources(b)
         if not shared:
             return None
         if shared not in self._dominators:

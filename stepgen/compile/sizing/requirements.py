@@ -145,10 +145,10 @@ def _routed_together(block: Block, joint: int, full: Edge, awaited: Edge) -> boo
     part, picks = block.parts[joint], block.network.picks[joint]
     if full.name not in picks:
         return False
-    selectors = next((e for e in block.ins[joint] if e.name not in picks), None)
+    selectors = block.selectors[joint]
     if selectors is None:
         return False
-    routes = [n for n in block.above[full.tail] if _is_route(block, n, selectors)]
+    routes = block.routes(selectors) & block.above[full.tail]
     if awaited == selectors:
         return any(_first_inputs_lead(block, route, full) for route in routes)
     return part.single and any(
@@ -156,12 +156,6 @@ def _routed_together(block: Block, joint: int, full: Edge, awaited: Edge) -> boo
         for route in routes
         if route in block.above[awaited.tail]
     )
-
-
-def _is_route(block: Block, part: int, selectors: Edge) -> bool:
-    """Whether a part routes by copies of selectors, which are sent in the same cycle."""
-    by = block.parts[part].routes_by
-    return any(e.name == by and e.tail == selectors.tail for e in block.ins[part])
 
 
 def _in_order(block: Block, route: int, joint: int, full: Edge, awaited: Edge) -> bool:
