@@ -98,6 +98,7 @@ LONG = re.compile(
     r"(run|show|time) (attend8|both|narrow|powers|small).stepgen|time models:llama|verilog moe|"
     r"(show|time) (build/moe|perceptron .*--lanes)|show models:gpt2 --compiled --set tile_rows=16|"
     r"time moe .*tiling=static --scenarios|show moe .*--loaders shared|"
+    r"report first.py:gated -o|figure [89] --small|"
     r"(compare|report) moe (?!.*--no-luts).*) "
 )
 """Commands that take long; slow tests alone run them."""
