@@ -1,7 +1,7 @@
 """Circuits that are nothing but parts and the nets between them.
 
-Such a circuit is described once, as data, and becomes one in two ways: a component of Amaranth, for
-simulations and for designs of one's own, and a module in RTLIL. A design has thousands of parts;
+Such a circuit is described once, as data. It becomes a component of Amaranth, for simulations and
+for designs of one's own, or a module in RTLIL. A design has thousands of parts;
 of each only the connections are written, which would take Amaranth milliseconds.
 """
 

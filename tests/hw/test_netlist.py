@@ -148,7 +148,7 @@ def test_the_text_is_what_amaranth_makes(name: str, device: str) -> None:
 
 
 def test_most_work_is_for_kinds_not_for_parts() -> None:
-    """A design of four times as many parts takes no more than four times the work."""
+    """The work grows with the number of parts, and not faster."""
     calls = []
     for experts in ("8", "32"):
         own = Accelerator(moe(experts=experts))
