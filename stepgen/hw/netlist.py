@@ -16,7 +16,8 @@ from amaranth.lib.wiring import In
 __all__ = ["Netlist", "Placed", "flat"]
 
 Net = str | int | tuple[str, ...]
-"""The name of a net; a constant; or the names of several, that of the lowest bits first."""
+"""The name of a net; a constant; or the names of several as wide as each other, that of the lowest
+bits first."""
 
 
 @dataclass(frozen=True)
@@ -110,7 +111,11 @@ class Netlist(wiring.Component):
             cells.append(f"  cell \\{kind} \\{placed.name}")
             for port, width in widths.items():
                 net = nets[port]
-                if isinstance(net, str) and wires.setdefault(net, width) != width:
+                if isinstance(net, tuple):
+                    # Nothing else may be at them: parts without registers have no reset.
+                    for one in net:
+                        wires.setdefault(one, width // len(net))
+                elif isinstance(net, str) and wires.setdefault(net, width) != width:
                     raise ValueError(
                         f"{port} of {placed.name} has {width} bits, its net {net} {wires[net]}"
                     )

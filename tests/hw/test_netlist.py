@@ -188,6 +188,25 @@ class Pair(Netlist):
         yield Placed("second", Inverter, "inverter", None, {"a": "middle", "y": "z"})
 
 
+class Halves(Netlist):
+    """An inverter of whose two bits one is used."""
+
+    def __init__(self) -> None:
+        super().__init__({"x": In(2), "z": Out(1)})
+
+    def _parts(self, platform: object) -> Iterator[Placed]:
+        yield Placed("only", Inverter, "inverter", None, {"a": "x", "y": ("z", "unused")})
+
+
+def test_nets_that_nothing_reads_are_there() -> None:
+    halves = Halves()
+    private.reused(halves)
+    text, ports = halves.submodule("halves", Boxes("x", GENERIC).placed, GENERIC)
+    assert "\n  wire width 1 \\unused\n" in text
+    assert "    connect \\y { \\unused \\z }\n" in text
+    assert ports == {"clk": 1, "rst": 1, "x": 2, "z": 1}
+
+
 def test_a_net_is_as_wide_as_all_ports_at_it() -> None:
     pair = Pair()
     private.reused(pair)
