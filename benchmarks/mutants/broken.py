@@ -5,27 +5,18 @@ from __future__ import annotations
 import builtins
 import gc
 import importlib
-from collections.abc import Callable, Iterator
+import os
+from collections.abc import Iterator
 from types import CodeType, FunctionType
 from typing import Any
 
-import numba
-
 
 def interpret() -> None:
-    """Have Python run what numba would compile; before stepgen is imported.
+    """Have Python run all steps.
 
     So a broken cycle model costs no compiling, and what reads beyond its arrays raises an error.
     """
-
-    def njit(*given: Any, **options: Any) -> Any:
-        def same(function: Callable[..., Any]) -> Callable[..., Any]:
-            function.py_func = function  # type: ignore[attr-defined]
-            return function
-
-        return same(given[0]) if given and isinstance(given[0], FunctionType) else same
-
-    numba.njit = njit
+    os.environ["NUMBA_DISABLE_JIT"] = "1"
 
 
 def change(path: str, source: str) -> int:

@@ -20,9 +20,9 @@ from stepgen.timing.layout import Layout
 
 Engine = Literal["either", "interpreted", "compiled"]
 
-FEW = 0.35
+FEW = 0.1
 """Seconds that a process interprets before it looks for compiled code, which takes about
-twice as long to load."""
+as long to load."""
 FIRST, SHORT = 1 << 14, 1 << 16
 """Steps of actors, and cycles, until the first look for compiled code, and between others."""
 SLICE = 1 << 22

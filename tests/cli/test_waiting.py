@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from stepgen.cli.app import app
-from stepgen.timing import compiled
+from stepgen.hw.units.fork.model import copy
+from stepgen.timing import compiler
 from stepgen.timing.watch import watcher
 from stepgen.tools import waiting
 
@@ -88,8 +89,7 @@ def test_a_log_shows_the_share_of_a_long_step(capsys, monkeypatch) -> None:
 def test_what_numba_compiles_is_reported(capsys) -> None:
     import numba
 
-    compiled.set_up()
-
+    compiler.step(copy, "copy")  # which sets up the compiler
     with waiting.progress(quiet=True):
         numba.njit(lambda x: x + 1)(1)
     assert capsys.readouterr().err.splitlines() == [waiting.COMPILING]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fcntl
+import importlib
 import os
 import subprocess
 import sys
@@ -12,28 +13,6 @@ import pytest
 
 from stepgen.hw.units.fork.model import copy
 from stepgen.timing import compiled, kernel
-
-
-def test_only_unused_code_is_removed(tmp_path: Path) -> None:
-    (tmp_path / "new").touch()
-    now = (tmp_path / "new").stat().st_mtime
-    (tmp_path / "new").unlink()
-    hours = {"now": 0, "minutes": 0.5, "hours": 3, "days": 50, "weeks": 400, "months": 2000}
-    for name, age in hours.items():
-        folder = tmp_path / f"compiled-{name}"
-        folder.mkdir()
-        (folder / "code").touch()
-        then = now - 3600 * age
-        os.utime(folder, (then, then))
-    compiled._drop_old(tmp_path)
-    assert {f.name for f in tmp_path.iterdir()} == {f"compiled-{n}" for n in list(hours)[:3]}
-    for name in ("minutes", "hours"):
-        recent = now - 60
-        os.utime(tmp_path / f"compiled-{name}", (recent, recent))
-    for i in range(3):
-        (tmp_path / f"compiled-{i}").mkdir()
-    compiled._drop_old(tmp_path)
-    assert len(list(tmp_path.iterdir())) == 6
 
 
 class Child:
@@ -60,10 +39,9 @@ def child(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Child:
 
 def test_code_is_available_once_it_is_made(child: Child, tmp_path: Path) -> None:
     needed = [kernel.run, copy]
-    assert not compiled.available(needed)
-    (tmp_path / "made").write_text("stepgen.timing.kernel:run\n")
-    assert not compiled.available(needed)
-    (tmp_path / "made").write_text("stepgen.timing.kernel:run\nstepgen.hw.units.fork.model:copy\n")
+    for function in needed:
+        assert not compiled.available(needed)
+        (tmp_path / f"{compiled._name(function)}.o").touch()
     assert compiled.available(needed)
 
 
@@ -100,8 +78,38 @@ def test_a_first_command_waits_for_no_compiler(tmp_path: Path) -> None:
     with (folder / "lock").open() as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)  # until all is compiled
     names = {compiled._name(function) for function in (kernel.run, *kernel.known_steps)}
-    assert names <= set((folder / "made").read_text().split())
-    count = len([*folder.rglob("*.nbi")])
+    assert names <= {path.stem for path in folder.glob("*.o")}
+    count = len([*folder.iterdir()])
     again = subprocess.run(command, env=env, capture_output=True, text=True, check=True)
     assert again.stdout == first.stdout
-    assert len([*folder.rglob("*.nbi")]) == count
+    assert len([*folder.iterdir()]) == count
+
+
+def test_all_steps_have_a_name_for_their_code() -> None:
+    for name in compiled._modules():
+        importlib.import_module(name)
+    nameless = [f for f in (kernel.run, *kernel.known_steps) if compiled._name(f) is None]
+    assert not nameless
+    assert len(kernel.known_steps) > 100
+
+
+def test_compiled_code_is_loaded_without_the_compiler() -> None:
+    place = compiled._folder() / f"{compiled._name(copy)}.o"
+    compiled.step(copy)
+    assert place.is_file()
+    line = (
+        "import sys; from stepgen.timing import compiled; "
+        "from stepgen.hw.units.fork.model import copy; compiled.step(copy); "
+        "print('llvmlite' in sys.modules, 'numba' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", line], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["True", "False"]
+
+
+def test_a_damaged_file_is_made_again(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(compiled, "_folder", lambda: tmp_path)
+    monkeypatch.setattr(compiled, "_known", {})
+    place = tmp_path / f"{compiled._name(copy)}.o"
+    place.write_bytes(b"\x7fELF")
+    compiled.step(copy)
+    assert place.stat().st_size > 4

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import sys
 import threading
 
 import pytest
 
-from stepgen.timing import compiled
 from stepgen.timing.watch import watcher
 from stepgen.tools.workers import Workers
 
@@ -35,14 +33,3 @@ def test_threads_end_their_runs_after_ctrl_c() -> None:
     with pytest.raises(KeyboardInterrupt):
         done.throw(KeyboardInterrupt)  # type: ignore[attr-defined]
     assert threading.active_count() == others
-
-
-def test_messages_of_other_threads_come_back_after_the_last_run() -> None:
-    before = sys.unraisablehook
-    first, second = compiled._Quiet(), compiled._Quiet()
-    first.__enter__()
-    second.__enter__()
-    first.__exit__()
-    assert sys.unraisablehook is not before
-    second.__exit__()
-    assert sys.unraisablehook is before

@@ -5,19 +5,36 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from stepgen.ir.errors import StepError
-from stepgen.timing import compiled
-from stepgen.timing.kernel import Memory
+from stepgen.timing.drive import drive
+from stepgen.timing.kernel import (
+    NEVER,
+    REASON,
+    WHEEL_MASK,
+    WORKING,
+    Memory,
+    finish,
+    offsets,
+    packed,
+    record,
+    step,
+)
 from stepgen.timing.layout import Layout
 from stepgen.timing.tiles.memory import PORT, Dram, SimpleMemory, advance, start
 
 PATTERNS = ("sequential", "streams", "random")
 SPACE = 1 << 32
 """Bytes of memory that tiles are drawn from."""
-AFTER_ALL = np.iinfo(np.int64).max
+AFTER_ALL = int(np.iinfo(np.int64).max)
 """Next step of a port that has moved all its tiles."""
+
+P = record(
+    "ports", "count", "tile", "in_flight", "records", "writes", "addresses", "state", "left", "end"
+)
+PLACE = offsets("look", "begun", "busy", "answers", start=0)
+"""Of a port: its next step, how many tiles it has begun, whether one is under way, and the cycle of
+the last response to each of the last ones."""
 
 
 @dataclass(frozen=True)
@@ -109,10 +126,22 @@ def bandwidth(
     layout = Layout("bandwidth")
     address = memory.lay_out(layout)
     kinds = (np.arange(ports) < writes).astype(np.int64)
-    records = np.array([memory.port(layout, address, write=bool(kind)) for kind in kinds])
-    cycles = int(
-        compiled.plain(_measure)(layout.build(), records, numbers * tile, tile, kinds, in_flight)
+    records = [memory.port(layout, address, write=bool(kind)) for kind in kinds]
+    own = packed(
+        P,
+        ports=ports,
+        count=count,
+        tile=tile,
+        in_flight=in_flight,
+        records=layout.reserve(records),
+        writes=layout.reserve(kinds),
+        addresses=layout.reserve((numbers * tile).reshape(-1)),
+        state=layout.reserve([0] * (ports * (PLACE.answers + in_flight))),
+        left=ports,
+        end=0,
     )
+    actor = layout.actor("memory", "move", move, own, reads=[], writes=[], finishes=True)
+    cycles = int(drive(layout).M[actor + P.end])
     moved = count * ports * tile
     per_cycle = moved / cycles
     return Bandwidth(
@@ -120,41 +149,39 @@ def bandwidth(
     )
 
 
-def _measure(
-    M: Memory,
-    records: npt.NDArray[np.int64],
-    addresses: npt.NDArray[np.int64],
-    tile: int,
-    writes: npt.NDArray[np.int64],
-    in_flight: int,
-) -> int:
-    """Transfer the tiles of all ports, in order of time; returns when the last one has arrived."""
-    ports, count = addresses.shape
-    look = np.zeros(ports, dtype=np.int64)
-    begun = np.zeros(ports, dtype=np.int64)
-    busy = np.zeros(ports, dtype=np.bool_)
-    answers = np.zeros((ports, in_flight), dtype=np.int64)
-    left = ports
-    end = 0
-    while left:
-        p = np.argmin(look)
-        t = look[p]
-        port = records[p]
-        if busy[p]:
-            then = advance(M, port, t)
-            if then:
-                look[p] = then
-                continue
-            busy[p] = False
-            answers[p, begun[p] % in_flight] = M[port + PORT.done]
-            end = max(end, M[port + PORT.done])
-            begun[p] += 1
-        if begun[p] == count:
-            look[p] = AFTER_ALL
-            left -= 1
-        elif answers[p, begun[p] % in_flight] > t:
-            look[p] = answers[p, begun[p] % in_flight]
-        else:
-            start(M, port, t, addresses[p, begun[p]], 1, tile, writes[p])
-            busy[p] = True
-    return end
+@step
+def move(M: Memory, a: int, t: int) -> int:
+    """Move tiles through all ports, those of a cycle in their order."""
+    in_flight = M[a + P.in_flight]
+    earliest = t + M[WHEEL_MASK]
+    for p in range(M[a + P.ports]):
+        place = M[a + P.state] + p * (PLACE.answers + in_flight)
+        port = M[M[a + P.records] + p]
+        while M[place + PLACE.look] == t:
+            if M[place + PLACE.busy]:
+                then = advance(M, port, t)
+                if then:
+                    M[place + PLACE.look] = then
+                    continue
+                done: int = M[port + PORT.done]
+                M[place + PLACE.busy] = 0
+                M[place + PLACE.answers + M[place + PLACE.begun] % in_flight] = done
+                M[a + P.end] = max(M[a + P.end], done)
+                M[place + PLACE.begun] += 1
+            begun: int = M[place + PLACE.begun]
+            answer: int = M[place + PLACE.answers + begun % in_flight]
+            if begun == M[a + P.count]:
+                M[place + PLACE.look] = AFTER_ALL
+                M[a + P.left] -= 1
+            elif answer > t:
+                M[place + PLACE.look] = answer
+            else:
+                address = M[M[a + P.addresses] + p * M[a + P.count] + begun]
+                start(M, port, t, address, 1, M[a + P.tile], M[M[a + P.writes] + p])
+                M[place + PLACE.busy] = 1
+        earliest = min(earliest, M[place + PLACE.look])
+    if M[a + P.left] == 0:
+        finish(M, a)
+        return NEVER
+    M[REASON] = WORKING
+    return earliest
