@@ -150,10 +150,10 @@ def _made(function: Function, name: str | None, symbol: str) -> int:
     from stepgen.timing import compiler, kernel, machine_code
 
     make = compiler.engine if function is kernel.run else compiler.step
-    code = make(function, symbol)
-    if name is not None:
-        _keep(name, code)
-    return machine_code.loaded(code, symbol)
+    made = make(function, symbol)
+    if name is not None and made.alone:  # else numba, which it refers to, has to be there
+        _keep(name, made.code)
+    return machine_code.loaded(made.code, symbol)
 
 
 def _digest(code: bytes) -> bytes:

@@ -1,7 +1,7 @@
 """The compiler of step functions and of the kernel's loop: numba.
 
 Both become C functions of words and of the state array, by its address. They return 0 where Python
-would raise an exception, so they need nothing of Python or numba.
+would raise an exception, which would need Python's library and numba's.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _WORDS: Any = types.CPointer(_WORD)  # type: ignore[no-untyped-call]
 _inlined: Function = register_jitable(forceinline=True)
 
 
-def step(function: Function, name: str) -> bytes:
+def step(function: Function, name: str) -> machine_code.ObjectFile:
     """An object file with a step function, by this name.
 
     Raises
@@ -58,13 +58,22 @@ def step(function: Function, name: str) -> bytes:
     return _object(numba.cfunc(kind)(safe), name)
 
 
-def engine(run: Function, name: str) -> bytes:
+def engine(run: Function, name: str) -> machine_code.ObjectFile:
     """An object file with the kernel's loop, which takes the addresses of step functions."""
     _set_up()
-    return _object(numba.cfunc(_WORD(_WORDS, _WORDS, _WORD, _WORD))(run), name)
+    kind = _WORD(_WORDS, _WORDS, _WORD, _WORD)
+    inner = numba.njit(kind)(run)
+
+    def safe(steps: Any, M: Any, limit: Any, most: Any) -> Any:
+        try:
+            return inner(steps, M, limit, most)
+        except Exception:
+            return 0
+
+    return _object(numba.cfunc(kind)(safe), name)
 
 
-def _object(made: Any, name: str) -> bytes:
+def _object(made: Any, name: str) -> machine_code.ObjectFile:
     return machine_code.assembled(made.inspect_llvm(), made.native_name, name)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
@@ -16,25 +17,35 @@ def processor() -> str:
     return f"{llvm.get_host_cpu_name()} {llvm.get_host_cpu_features().flatten()}"
 
 
-def assembled(text: str, function: str, name: str) -> bytes:
+@dataclass(frozen=True)
+class ObjectFile:
+    """An object file, and whether it refers to nothing outside it."""
+
+    code: bytes
+    alone: bool
+
+
+def assembled(text: str, function: str, name: str) -> ObjectFile:
     """An object file with one function.
 
     Parameters
     ----------
     text : str
-        A module as LLVM writes it, without references to others.
+        A module as LLVM writes it.
     function, name : str
         The function in it, and its name in the object file.
     """
     with _lock:
         module = llvm.parse_assembly(text)
-        for value in (*module.functions, *module.global_variables):
+        values = [*module.functions, *module.global_variables]
+        outside = [value.name for value in values if value.is_declaration]
+        for value in values:
             if not value.is_declaration:
                 value.linkage = llvm.Linkage.internal
         entry = module.get_function(function)
         entry.linkage, entry.name = llvm.Linkage.external, name
         code: bytes = _for_files().emit_object(module)
-    return code
+    return ObjectFile(code, all(each.startswith("llvm.") for each in outside))
 
 
 def loaded(code: bytes, name: str) -> int:

@@ -113,3 +113,19 @@ def test_a_damaged_file_is_made_again(monkeypatch: pytest.MonkeyPatch, tmp_path:
     place.write_bytes(b"\x7fELF")
     compiled.step(copy)
     assert place.stat().st_size > 4
+
+
+def test_code_that_needs_the_compiler_is_not_kept(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(compiled, "_folder", lambda: tmp_path)
+    monkeypatch.setattr(compiled, "_known", {})
+
+    @kernel.step
+    def takes_memory(M: kernel.Memory, a: int, t: int) -> int:
+        return kernel.acted(M, t + len([a] * t))
+
+    assert compiled._name(takes_memory) is not None
+    assert not [*tmp_path.iterdir()]
+    compiled._address(kernel.run)
+    assert [*tmp_path.glob("*.o")]
