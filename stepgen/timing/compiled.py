@@ -19,6 +19,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import threading
 from collections.abc import Callable, Iterable
 from functools import cache
 from importlib.metadata import version
@@ -42,6 +43,9 @@ DIGEST = hashlib.sha256().digest_size
 
 _known: dict[Function, int] = {}
 """Addresses of compiled functions in this process."""
+_loaded: dict[str, int] = {}
+"""The same by symbol."""
+_lock = threading.Lock()
 _child: subprocess.Popen[bytes] | None = None
 _others = itertools.count()
 """Numbers of functions that have no file."""
@@ -126,14 +130,17 @@ def _name(function: Function) -> str | None:
 
 def _address(function: Function) -> int:
     """The address of a function, whose code is loaded, or made and kept."""
-    if function not in _known:
-        name = _name(function)
-        symbol = f"stepgen_{name or next(_others)}"
-        _known[function] = _loaded(name, symbol) or _made(function, name, symbol)
-    return _known[function]
+    with _lock:
+        if function not in _known:
+            name = _name(function)
+            symbol = f"stepgen_{name or next(_others)}"
+            if symbol not in _loaded:  # else another function compiles to the same code
+                _loaded[symbol] = _load(name, symbol) or _make(function, name, symbol)
+            _known[function] = _loaded[symbol]
+        return _known[function]
 
 
-def _loaded(name: str | None, symbol: str) -> int:
+def _load(name: str | None, symbol: str) -> int:
     """The address of a function whose code is kept, else 0."""
     from stepgen.timing import machine_code
 
@@ -145,7 +152,7 @@ def _loaded(name: str | None, symbol: str) -> int:
     return 0
 
 
-def _made(function: Function, name: str | None, symbol: str) -> int:
+def _make(function: Function, name: str | None, symbol: str) -> int:
     """The address of a function, which is compiled, and its code kept."""
     from stepgen.timing import compiler, kernel, machine_code
 
@@ -168,10 +175,9 @@ def _file(name: str) -> Path:
 def _keep(name: str, code: bytes) -> None:
     """Write the file of a function, all at once, since other processes look for it."""
     with contextlib.suppress(OSError):
-        number, part = tempfile.mkstemp(dir=_folder())
-        with open(number, "wb") as file:
-            file.write(_digest(code) + code)
-        os.replace(part, _file(name))
+        part = _file(f"{name}-{os.getpid()}")
+        part.write_bytes(_digest(code) + code)
+        part.replace(_file(name))
 
 
 @cache

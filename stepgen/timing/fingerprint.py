@@ -44,6 +44,8 @@ def _texts(value: Any, seen: set[FunctionType]) -> Iterator[str]:
     """Texts that differ between values which compile to different code."""
     if value is None or isinstance(value, bool | int | float | str):
         yield repr(value)
+    elif isinstance(value, frozenset):
+        yield from sorted(text for item in value for text in _texts(item, seen))
     elif isinstance(value, tuple):
         yield f"{getattr(value, '_fields', '')} of {len(value)}"
         for item in value:

@@ -8,6 +8,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -31,6 +32,7 @@ def child(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Child:
     made = Child()
     monkeypatch.setattr(compiled, "_folder", lambda: tmp_path)
     monkeypatch.setattr(compiled, "_known", {})
+    monkeypatch.setattr(compiled, "_loaded", {})
     monkeypatch.setattr(compiled, "_child", None)
     monkeypatch.setattr(compiled.subprocess, "Popen", lambda *_, **__: made)
     monkeypatch.delenv("STEPGEN_BACKGROUND", raising=False)
@@ -109,6 +111,7 @@ def test_compiled_code_is_loaded_without_the_compiler() -> None:
 def test_a_damaged_file_is_made_again(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(compiled, "_folder", lambda: tmp_path)
     monkeypatch.setattr(compiled, "_known", {})
+    monkeypatch.setattr(compiled, "_loaded", {})
     place = tmp_path / f"{compiled._name(copy)}.o"
     place.write_bytes(b"\x7fELF")
     compiled.step(copy)
@@ -120,6 +123,7 @@ def test_code_that_needs_the_compiler_is_not_kept(
 ) -> None:
     monkeypatch.setattr(compiled, "_folder", lambda: tmp_path)
     monkeypatch.setattr(compiled, "_known", {})
+    monkeypatch.setattr(compiled, "_loaded", {})
 
     @kernel.step
     def takes_memory(M: kernel.Memory, a: int, t: int) -> int:
@@ -129,3 +133,16 @@ def test_code_that_needs_the_compiler_is_not_kept(
     assert not [*tmp_path.iterdir()]
     compiled._address(kernel.run)
     assert [*tmp_path.glob("*.o")]
+
+
+def test_equal_functions_share_their_code() -> None:
+    def made() -> Any:
+        @kernel.step
+        def waits(M: kernel.Memory, a: int, t: int) -> int:
+            return kernel.acted(M, t + M[a + 7])
+
+        return waits
+
+    one, other = made(), made()
+    assert one is not other
+    assert compiled.step(one) == compiled.step(other)

@@ -29,7 +29,8 @@ def twice(x):
 
 def step(M, a, t):
     inner = [each for each in (1, 2)]
-    return twice(M[a + RECORD.second]) + min(LIMIT, t) + SCALES[0] + helpers.more(t) + inner[0]
+    more = helpers.more(t) + inner[0] + (t in {5, 6})
+    return twice(M[a + RECORD.second]) + min(LIMIT, t) + SCALES[0] + more
 """
 
 
@@ -59,6 +60,7 @@ def test_the_same_source_has_the_same_name() -> None:
         ("first second", "second first"),
         ("min(LIMIT", "max(LIMIT"),
         ("in (1, 2)", "in (1, 3)"),
+        ("in {5, 6}", "in {5, 7}"),
         ("def once(x):", "def once(x, y=1):"),
     ],
 )
