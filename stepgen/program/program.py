@@ -376,6 +376,8 @@ def _import(path: Path) -> ModuleType:
     folder = str(path.resolve().parent)
     if folder not in sys.path:
         sys.path.insert(0, folder)
+    # Python takes code that it has kept for that of a file that was saved again in the same second.
+    kept, sys.dont_write_bytecode = sys.dont_write_bytecode, True
     try:
         spec.loader.exec_module(module)
     except StepError:
@@ -385,6 +387,8 @@ def _import(path: Path) -> ModuleType:
         raise StepError(f"{where} can't be read as Python: {error.msg}") from None
     except (Exception, SystemExit) as error:
         raise _failure(error, path, f"{path} can't be imported") from error
+    finally:
+        sys.dont_write_bytecode = kept
     return module
 
 
