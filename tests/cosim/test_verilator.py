@@ -81,9 +81,8 @@ def test_what_goes_into_a_simulation_decides_where_it_lies(
 def test_a_broken_design_is_reported_in_one_sentence() -> None:
     with pytest.raises(StepError, match=r"Verilator failed .*%Error: design\.v:2:.*syntax error"):
         build(INTERFACE, "module plain;\n  assign = 3;\nendmodule\n")
-    with pytest.raises(
-        StepError, match="opt must be one of fast-build, fast-run, least-build, not 'quick'"
-    ):
+    known = "opt must be one of fast-build, fast-run, least-build.*, not 'quick'"
+    with pytest.raises(StepError, match=known):
         build(INTERFACE, "", opt="quick")
 
 

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import ctypes
+
 import numpy as np
 import numpy.typing as npt
 import pytest
@@ -8,6 +10,9 @@ from stepgen.ir.errors import StepError
 from stepgen.ir.memory_timing import MemoryTiming
 from stepgen.ir.stalls import Stalls, stalled
 from stepgen.timing import compiled
+from stepgen.timing.kernel import Memory, step
+
+WORD = ctypes.c_int64
 
 
 def stall_mask(key: int, threshold: int, start: int, count: int) -> npt.NDArray[np.bool_]:
@@ -16,15 +21,21 @@ def stall_mask(key: int, threshold: int, start: int, count: int) -> npt.NDArray[
     return np.asarray(mask)
 
 
+@step
+def stalls(M: Memory, a: int, t: int) -> int:
+    return int(stalled(M[a], M[a + 1], t))
+
+
 def test_scalar_vector_and_compiled_agree() -> None:
-    code = compiled.plain(lambda key, threshold, cycle: stalled(key, threshold, cycle))
-    stalls = Stalls(7, {"x": 0.3, "y": 0.9})
+    code = ctypes.CFUNCTYPE(WORD, ctypes.c_void_p, WORD, WORD)(compiled.step(stalls))
+    both = Stalls(7, {"x": 0.3, "y": 0.9})
     for name in ("x", "y"):
-        key, threshold = stalls.of(name)
+        key, threshold = both.of(name)
         for start in (0, 1 << 31, (1 << 32) - 100):
             mask = stall_mask(key, threshold, start, 200)
             assert mask.tolist() == [stalled(key, threshold, start + i) for i in range(200)]
-            assert mask.tolist() == [code(key, threshold, start + i) for i in range(200)]
+            M = np.array([key, threshold])
+            assert mask.tolist() == [code(M.ctypes.data, 0, start + i) for i in range(200)]
 
 
 @pytest.mark.parametrize("share", [0.0, 0.01, 0.5, 0.97])
