@@ -12,6 +12,7 @@ from stepgen.hw.design.counting import CHANNELS, counting
 from stepgen.hw.design.sharing import OWN, SHARED, USUAL
 from stepgen.ir.errors import StepError
 from stepgen.ir.lanes import Lanes, lanes_by_node, usual_lanes
+from stepgen.ir.memory_timing import MemoryTiming
 from stepgen.ir.wire import LANES
 from stepgen.tools.waiting import Progress, quiet
 
@@ -261,12 +262,12 @@ class Timing(Limit):
         Input streams that offer their beats before the start, and the next run's after its end.
     """
 
-    latency: int = 16
-    interval: int = 1
-    memory_outstanding: int = 16
-    write_latency: int = 8
-    write_interval: int = 1
-    write_outstanding: int = 16
+    latency: int = MemoryTiming.read_latency
+    interval: int = MemoryTiming.read_interval
+    memory_outstanding: int = MemoryTiming.read_outstanding
+    write_latency: int = MemoryTiming.write_latency
+    write_interval: int = MemoryTiming.write_interval
+    write_outstanding: int = MemoryTiming.write_outstanding
     stall: Mapping[str, float] = field(default_factory=dict)
     early: Sequence[str] = ()
 
@@ -276,7 +277,6 @@ class Timing(Limit):
 
     def environment(self, program: Program, *, seed: int) -> dict[str, Any]:
         """Arguments of `Experiment`: memory, stalls, early streams and the limit of cycles."""
-        from stepgen.ir.memory_timing import MemoryTiming
         from stepgen.ir.stalls import Stalls
 
         memory = MemoryTiming(
