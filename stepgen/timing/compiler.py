@@ -45,36 +45,38 @@ def step(function: Function, name: str) -> machine_code.ObjectFile:
     _set_up()
     kind = _WORD(_WORDS, _WORD, _WORD)
     try:
-        inner = numba.njit(kind, pipeline_class=_OfIntegers)(function)
+        made = numba.cfunc(kind, pipeline_class=_OfIntegers)(function)
     except errors.TypingError as error:
         raise _refused(function, str(error)) from None
-
-    def safe(M: Any, a: Any, t: Any) -> Any:
-        try:
-            return inner(M, a, t)
-        except Exception:
-            return 0
-
-    return _object(numba.cfunc(kind)(safe), name)
+    return _object(made, "ptr i64 i64", name)
 
 
 def engine(run: Function, name: str) -> machine_code.ObjectFile:
     """An object file with the kernel's loop, which takes the addresses of step functions."""
     _set_up()
-    kind = _WORD(_WORDS, _WORDS, _WORD, _WORD)
-    inner = numba.njit(kind)(run)
-
-    def safe(steps: Any, M: Any, limit: Any, most: Any) -> Any:
-        try:
-            return inner(steps, M, limit, most)
-        except Exception:
-            return 0
-
-    return _object(numba.cfunc(kind)(safe), name)
+    made = numba.cfunc(_WORD(_WORDS, _WORDS, _WORD, _WORD))(run)
+    return _object(made, "ptr ptr i64 i64", name)
 
 
-def _object(made: Any, name: str) -> machine_code.ObjectFile:
-    return machine_code.assembled(made.inspect_llvm(), made.native_name, name)
+def _object(made: Any, kinds: str, name: str) -> machine_code.ObjectFile:
+    """The object file of what numba has made, which takes arguments of these kinds.
+
+    It has a C function of our own: numba's has Python show an exception where the status is not 0.
+    """
+    inner = made.native_name.removeprefix("cfunc.")
+    taken = ", ".join(f"{kind} %{n}" for n, kind in enumerate(kinds.split()))
+    entry = f"""
+define i64 @{name}({taken}) {{
+  %result = alloca i64
+  %error = alloca ptr
+  %status = call i32 @{inner}(ptr %result, ptr %error, {taken})
+  %good = icmp eq i32 %status, 0
+  %value = load i64, ptr %result
+  %returned = select i1 %good, i64 %value, i64 0
+  ret i64 %returned
+}}
+"""
+    return machine_code.assembled(made.inspect_llvm() + entry, name)
 
 
 def _set_up() -> None:

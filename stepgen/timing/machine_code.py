@@ -25,25 +25,28 @@ class ObjectFile:
     alone: bool
 
 
-def assembled(text: str, function: str, name: str) -> ObjectFile:
+def assembled(text: str, name: str) -> ObjectFile:
     """An object file with one function.
 
     Parameters
     ----------
     text : str
         A module as LLVM writes it.
-    function, name : str
-        The function in it, and its name in the object file.
+    name : str
+        The function in it that others may call.
     """
     with _lock:
         module = llvm.parse_assembly(text)
-        values = [*module.functions, *module.global_variables]
-        outside = [value.name for value in values if value.is_declaration]
-        for value in values:
-            if not value.is_declaration:
+        for value in (*module.functions, *module.global_variables):
+            if not value.is_declaration and value.name != name:
                 value.linkage = llvm.Linkage.internal
-        entry = module.get_function(function)
-        entry.linkage, entry.name = llvm.Linkage.external, name
+        passes = llvm.create_new_module_pass_manager()
+        passes.add_global_dead_code_eliminate_pass()
+        passes.run(
+            module, llvm.create_pass_builder(_for_files(), llvm.create_pipeline_tuning_options())
+        )
+        left = (*module.functions, *module.global_variables)
+        outside = [value.name for value in left if value.is_declaration]
         code: bytes = _for_files().emit_object(module)
     return ObjectFile(code, all(each.startswith("llvm.") for each in outside))
 
