@@ -41,14 +41,16 @@ ROOT = Path(__file__).resolve().parents[1]
 DIGEST = hashlib.sha256().digest_size
 """Bytes of the digest that files begin with."""
 
-_known: dict[Function, int] = {}
-"""Addresses of compiled functions in this process."""
+_names: dict[Function, str | None] = {}
+"""Names of stepgen's own functions."""
+_nameless: dict[Function, str] = {}
+"""Symbols of functions without a name."""
+_others = itertools.count()
+"""Numbers of these."""
 _loaded: dict[str, int] = {}
-"""The same by symbol."""
+"""Addresses of compiled functions in this process, by their symbols."""
 _lock = threading.Lock()
 _child: subprocess.Popen[bytes] | None = None
-_others = itertools.count()
-"""Numbers of functions that have no file."""
 
 
 def turned_off() -> bool:
@@ -85,7 +87,8 @@ def available(functions: Iterable[Function]) -> bool:
     ``STEPGEN_BACKGROUND`` is 0, they count as available, and the caller will wait for them.
     """
     global _child
-    missing = [function for function in functions if not _is_made(function)]
+    # A user's step was compiled where it was written, and is again if what it uses has changed.
+    missing = [each for each in functions if _is_own(each) and not _is_made(each)]
     if not missing or os.environ.get("STEPGEN_BACKGROUND") == "0":
         return True
     if _child is not None and _child.poll() is not None:
@@ -115,29 +118,41 @@ def compile_all(names: Iterable[str]) -> None:
         _address(function)
 
 
+def _is_own(function: Function) -> bool:
+    """Whether a function is one of stepgen's, and so uses nothing that changes."""
+    return function.__module__.startswith("stepgen.")
+
+
 def _is_made(function: Function) -> bool:
-    if function in _known:
-        return True
     name = _name(function)
-    return name is not None and _file(name).is_file()
+    return _symbol(function) in _loaded or (name is not None and _file(name).is_file())
 
 
 def _name(function: Function) -> str | None:
+    """What the file of a function is called, if it has one."""
     from stepgen.timing import kernel
 
-    return fingerprint(function, [cast("FunctionType", kernel.call)])
+    if function not in _names:
+        name = fingerprint(function, [cast("FunctionType", kernel.call)])
+        if not _is_own(function):
+            return name
+        _names[function] = name
+    return _names[function]
+
+
+def _symbol(function: Function) -> str:
+    """What a function is called in its object file."""
+    name = _name(function)
+    return f"stepgen_{name}" if name else _nameless.setdefault(function, f"stepgen_{next(_others)}")
 
 
 def _address(function: Function) -> int:
     """The address of a function, whose code is loaded, or made and kept."""
     with _lock:
-        if function not in _known:
-            name = _name(function)
-            symbol = f"stepgen_{name or next(_others)}"
-            if symbol not in _loaded:  # else another function compiles to the same code
-                _loaded[symbol] = _load(name, symbol) or _make(function, name, symbol)
-            _known[function] = _loaded[symbol]
-        return _known[function]
+        name, symbol = _name(function), _symbol(function)
+        if symbol not in _loaded:
+            _loaded[symbol] = _load(name, symbol) or _make(function, name, symbol)
+        return _loaded[symbol]
 
 
 def _load(name: str | None, symbol: str) -> int:

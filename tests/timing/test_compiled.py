@@ -31,7 +31,6 @@ def child(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Child:
     """The process that would be begun, with an empty cache."""
     made = Child()
     monkeypatch.setattr(compiled, "_folder", lambda: tmp_path)
-    monkeypatch.setattr(compiled, "_known", {})
     monkeypatch.setattr(compiled, "_loaded", {})
     monkeypatch.setattr(compiled, "_child", None)
     monkeypatch.setattr(compiled.subprocess, "Popen", lambda *_, **__: made)
@@ -110,7 +109,6 @@ def test_compiled_code_is_loaded_without_the_compiler() -> None:
 
 def test_a_damaged_file_is_made_again(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(compiled, "_folder", lambda: tmp_path)
-    monkeypatch.setattr(compiled, "_known", {})
     monkeypatch.setattr(compiled, "_loaded", {})
     place = tmp_path / f"{compiled._name(copy)}.o"
     place.write_bytes(b"\x7fELF")
@@ -122,7 +120,6 @@ def test_code_that_needs_the_compiler_is_not_kept(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setattr(compiled, "_folder", lambda: tmp_path)
-    monkeypatch.setattr(compiled, "_known", {})
     monkeypatch.setattr(compiled, "_loaded", {})
 
     @kernel.step
@@ -146,3 +143,20 @@ def test_equal_functions_share_their_code() -> None:
     one, other = made(), made()
     assert one is not other
     assert compiled.step(one) == compiled.step(other)
+
+
+WAIT = 1
+
+
+@kernel.step
+def waits_longer(M: kernel.Memory, a: int, t: int) -> int:
+    return kernel.acted(M, t + WAIT)
+
+
+def test_code_follows_what_a_step_of_a_user_uses(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As in a notebook, where a cell changes a constant."""
+    before = compiled.step(waits_longer)
+    monkeypatch.setitem(waits_longer.__globals__, "WAIT", 2)
+    assert compiled.step(waits_longer) != before
+    monkeypatch.undo()
+    assert compiled.step(waits_longer) == before
