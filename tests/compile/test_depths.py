@@ -79,10 +79,26 @@ def straight() -> sg.Graph:
     return g
 
 
+def in_turn() -> sg.Graph:
+    """Packed rows of two ways, repeated and put back in order: the memory of Expand holds them."""
+    g = sg.Graph("in_turn")
+    x, sel = rows(g, 5), g.input("sel", sg.Selector(2), (5,))
+
+    def repeated(x: sg.Stream) -> sg.Stream:
+        copies = x.promote().accum(sg.fn.retile_row(), rank=1).promote(0).expand(count=3)
+        return copies.flat_map(sg.fn.retile_streamify("row"), rank=0)
+
+    ways = [repeated(way).flatten(0, 1) for way in sg.partition(x, sel, rank=0)]
+    again = repeated(sel.map(sg.fn.as_flags())).map(sg.fn.as_selector())
+    g.output(sg.reassemble(ways, again, rank=0), "y")
+    return g
+
+
 SLICES = 8 // LANES
 TILE = 8 * SLICES
 DEEP = {
     straight: {},
+    in_turn: {},
     own_weights: {},
     padded: {},
     # The whole tile: 6 rows.

@@ -123,15 +123,14 @@ class Sizing:
         pace = choice.pace(edge)
         if pace is None:
             return math.inf
-        # Nobody waits at another output of such a part, so ``DONE`` may wait upstream.
-        alone = choice.level == RUN and len(block.outs[edge.tail]) == 1
-        return pace.room(edge.extents) - alone
+        return pace.room(edge.extents) - _done_may_wait(block, choice, edge)
 
     def cost(self, block: Block, choice: Clock, edge: Edge) -> float:
         """Bits that an edge grows by to hold an epoch."""
         pace = choice.pace(edge)
         if edge.queue is not None:
-            return 0 if pace and edge.queue.takes(pace, 1) else math.inf
+            done = not _done_may_wait(block, choice, edge)
+            return 0 if pace and edge.queue.takes(pace, 1, done=done) else math.inf
         return self._grown(edge, self.room(block, choice, edge))
 
     def cheapest(self, need: Requirement, cost: Cost) -> Cut:
@@ -149,8 +148,7 @@ class Sizing:
         if pace is None:
             return math.inf
         beats = choice.epochs * pace.room(edge.extents)
-        if choice.level == RUN and edge.tail not in need.starts:
-            beats -= 1  # ``DONE`` may wait upstream
+        beats -= _done_waits(need, choice, edge)
         if edge == need.full:
             beats -= need.block.parts[edge.head].keeps.get(edge.name, 0)
         return beats
@@ -161,7 +159,8 @@ class Sizing:
             return 0
         if edge.queue is not None:
             pace = choice.pace(edge)
-            return 0 if pace and edge.queue.takes(pace, choice.epochs) else math.inf
+            done = not _done_waits(need, choice, edge)
+            return 0 if pace and edge.queue.takes(pace, choice.epochs, done=done) else math.inf
         return self._grown(edge, self.depth(need, choice, edge))
 
     def _grown(self, edge: Edge, depth: float) -> float:
@@ -207,6 +206,16 @@ class Sizing:
         dims = [d.name for d in reversed(edge.extents) if math.isinf(d.bound)]
         unit = self.network.units[need.full.head].name
         return Unbounded(edge.name, need.awaited[0].name, unit, dims)
+
+
+def _done_may_wait(block: Block, choice: Clock, edge: Edge) -> bool:
+    """Whether the ``DONE`` of a run may wait upstream of an edge, as nobody waits beside it."""
+    return choice.level == RUN and len(block.outs[edge.tail]) == 1
+
+
+def _done_waits(need: Requirement, choice: Clock, edge: Edge) -> bool:
+    """Whether the ``DONE`` of a run may wait upstream of an edge, as awaited beats do not."""
+    return choice.level == RUN and edge.tail not in need.starts
 
 
 def _clocks(block: Block, full: Edge, awaited: Edge) -> list[int]:

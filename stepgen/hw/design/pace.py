@@ -155,9 +155,9 @@ class Queue:
     holds: Sequence[tuple[int, float]]
     done: bool = True
 
-    def takes(self, pace: Pace, epochs: float) -> bool:
-        """Whether `epochs` epochs fit."""
-        room = pace.room if self.done else pace.count
+    def takes(self, pace: Pace, epochs: float, *, done: bool = True) -> bool:
+        """Whether `epochs` epochs fit, with the ``DONE`` of a run or without."""
+        room = pace.room if self.done and done else pace.count
         return all(epochs * room(self.extents, level) <= n for level, n in self.holds)
 
 
