@@ -64,6 +64,9 @@ def chosen(
     levels, y = [wire_levels(x.dtype) for x in node.inputs], node.outputs[0].dtype
     chain = [*units] if many else [units]
     more = max(levels) - sum(one.lowered for one in chain) - wire_levels(y)
+    # Flags have no dims of a tile, which units that join or cut tiles rewrite.
+    if node.inputs[0].dtype == y == FLAG and function.gathers:
+        return [AS_TILE, *chain, AsScalar()]
     if more == -TILE_LEVELS and node.inputs[0].dtype == FLAG and len(levels) == 1:
         return [AS_TILE, *chain]
     if more == TILE_LEVELS and y == FLAG:

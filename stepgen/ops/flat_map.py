@@ -123,20 +123,14 @@ class FlatMap(Applying, Circuit):
     def lower(self, node: Node, to: Lowering) -> None:
         """The units of the function; behind them those pieces vanish that consist of padding."""
         from stepgen.compile.choosing import add_chain, chosen
-        from stepgen.compile.flags import AS_TILE
-        from stepgen.hw.units.as_scalar.params import AsScalar
         from stepgen.hw.units.drop.params import Drop
 
         function, x, y = node.attrs["fn"], node.inputs[0], node.outputs[0]
         units = chosen(
             node, to, lambda: function.cut_units(to.lanes, x, node.attrs["rank"]), in_chain=True
         )
-        if x.dtype == y.dtype == FLAG:  # neither has dims of a tile, with which units cut
-            if len(node.inputs) > 1:
-                raise to.fail(
-                    node, f"single flags, such as {x.name}, are dropped by no circuit yet"
-                )
-            units = [AS_TILE, *units, AsScalar()]
+        if x.dtype == y.dtype == FLAG and len(node.inputs) > 1:
+            raise to.fail(node, f"single flags, such as {x.name}, are dropped by no circuit yet")
         if len(node.inputs) > 1:
             add_chain(node, to, [*units, Drop(hold=y.rank > 0)], y, flags=to.input(node, 1))
         else:

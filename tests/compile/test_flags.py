@@ -32,6 +32,9 @@ def test_flags_are_loaded_and_stored(tmp_path):
     g.output(x.flat_map(sg.fn.retile_streamify("row"), rank=0, padding=padding), "some")
     each = g.input("each", sg.FLAG, (3, ROWS))
     g.output(each.accum(sg.fn.retile_col(), rank=1).map(sg.fn.as_selector()), "chosen")
+    for fn in (sg.fn.retile_row(), sg.fn.retile_col()):
+        single = each.promote(0).accum(fn, rank=1)
+        g.output(single.promote(0).promote(0).accum(fn, rank=2), fn.name)
     for axis, rank in (("row", 0), ("row", 1), ("col", 1)):
         cut = each.flat_map(sg.fn.retile_streamify(axis), rank=rank)
         g.output(cut, f"{axis}_{rank}")
