@@ -5,6 +5,10 @@ tokens of an expert are padded to tiles of `tile` rows, and its weights are read
 dynamic tiling all tokens of an expert form one tile whose rows are counted at run time, so weights
 are read once per expert that has tokens, and nothing is padded. Capped tiles are dynamic ones of at
 most `tile` rows: memory on chip does not grow with the tokens that an expert may get.
+
+Results leave when all columns of a row are known, or with `results="columns"` when those of one
+tile of weights are: then nothing collects a row on chip, and merge and store work while the next
+columns are computed, not after all of them.
 """
 
 from __future__ import annotations
@@ -28,8 +32,9 @@ def moe(
     width: int = 64,
     hidden: int = 256,
     tile: int = 4,
-    columns: int = 64,
+    columns: int | None = None,
     tiling: str = "dynamic",
+    results: str = "rows",
     references: bool = False,
     routing: npt.NDArray[np.int64] | None = None,
     skew: float = 0.5,
@@ -47,10 +52,14 @@ def moe(
         Columns of an expert's weight, of `width` rows.
     tile : int
         Rows of a static tile, most rows of a capped one.
-    columns : int
-        Columns of a weight tile.
+    columns : int, optional
+        Columns of a weight tile: by default 64, and 8 if results leave by columns.
     tiling : {"static", "dynamic", "capped"}
         How the tokens of an expert are grouped.
+    results : {"rows", "columns"}
+        How results leave. By rows `y` has ``[tokens * top, hidden]``. By columns, which needs
+        dynamic tiles, it has one block after the other, each of `columns` columns of all these
+        rows: ``[hidden / columns * tokens * top, columns]``.
     references : bool
         Whether tokens are stored once and references to them are routed, not the tokens.
     routing : int array of shape [tokens, top], optional
@@ -68,20 +77,31 @@ def moe(
     """
     if tiling not in ("static", "dynamic", "capped"):
         raise sg.StepError(f'moe needs tiling "static", "dynamic" or "capped", not {tiling!r}')
+    if results not in ("rows", "columns"):
+        raise sg.StepError(f'moe needs results "rows" or "columns", not {results!r}')
+    by_columns = results == "columns"
+    if by_columns and tiling != "dynamic":
+        raise sg.StepError(
+            f'moe needs tiling="dynamic" for results="columns", not {tiling!r}: one tile must have '
+            f"all rows of an expert"
+        )
+    if columns is None:
+        columns = 8 if by_columns else 64
     if columns < 1 or hidden % columns:
         raise sg.StepError(f"moe needs hidden divisible by columns, not {hidden} by {columns}")
     routing = checked("moe", routing, tokens=tokens, experts=experts, top=top)
     if not np.isfinite(skew):
         raise sg.StepError(f"moe needs a skew that is a number, not {skew}")
     g = sg.Graph(f"moe_{tiling}")
+    blocks, rows = hidden // columns, tokens * top
     x = g.tensor("x", (tokens, width), sg.int8)
-    y = g.tensor("y", (tokens * top, hidden), sg.int8)
+    y = g.tensor("y", (blocks * rows, columns) if by_columns else (rows, hidden), sg.int8)
     route = g.input("route", sg.Selector(experts), (tokens,))
 
     loaded = sg.linear_offchip_load(x, tile=(1, width), shape=(tokens, 1), stride=(1, 0), name="x")
     # For `stepgen simulate`; the compiler derives the depths of a circuit's FIFOs.
     depth = max(2, tokens)
-    results = []
+    made, split = [], sg.fn.retile_streamify("row")
     if references:
         kept = loaded.bufferize(rank=1)
         routes = [part.streamify() for part in sg.partition(kept, route, rank=0)]
@@ -101,16 +121,19 @@ def moe(
         weights = sg.linear_offchip_load(
             weight,
             tile=(width, columns),
-            shape=(1, hidden // columns),
-            stride=(hidden // columns, 1),
+            shape=(1, blocks),
+            stride=(blocks, 1),
             ref=packed,
             name=f"w{i}",
         ).flatten(0, 1)
-        repeated = packed.promote(0).expand(count=hidden // columns)
+        repeated = packed.promote(0).expand(count=blocks)
         product = repeated.map(sg.fn.matmul(), weights).map(sg.fn.requantize(shift=SHIFT))
-        wide = product.accum(sg.fn.retile_col(), rank=1)
-        results.append(wide.flat_map(sg.fn.retile_streamify("row"), rank=0, padding=padding))
-    merged = sg.reassemble(results, route.fifo(depth), rank=0)
+        if by_columns:
+            made.append(product.flat_map(split, rank=0).flatten(0, 1))
+        else:
+            wide = product.accum(sg.fn.retile_col(), rank=1)
+            made.append(wide.flat_map(split, rank=0, padding=padding))
+    merged = sg.reassemble(made, _again(route, blocks) if by_columns else route.fifo(depth), rank=0)
     sg.linear_offchip_store(merged, y, name="y")
     rng = np.random.default_rng(seed)
     if routing is None:
@@ -119,6 +142,13 @@ def moe(
     np.put_along_axis(selectors, routing, True, axis=1)
     inputs: dict[str, Any] = {"route": selectors, "x": _draw(rng, tokens, width)}
     return g, inputs | {f"w{i}": _draw(rng, width, hidden) for i in range(experts)}
+
+
+def _again(route: sg.Stream, times: int) -> sg.Stream:
+    """All selectors, so many times: first as they come, then from a tile that Expand keeps."""
+    kept = route.map(sg.fn.as_flags()).promote().accum(sg.fn.retile_row(), rank=1)
+    repeated = kept.promote(0).expand(count=times)
+    return repeated.flat_map(sg.fn.retile_streamify("row"), rank=0).map(sg.fn.as_selector())
 
 
 def draw_routing(

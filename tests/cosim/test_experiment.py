@@ -29,13 +29,18 @@ def routing(rng: np.random.Generator, count: int) -> np.ndarray:
     return chosen[:, None]
 
 
-def experiments(tiling: str) -> list[Experiment]:
+def experiments(tiling: str, results: str = "rows") -> list[Experiment]:
     """One per count, each with another memory and other stalls."""
     rng = np.random.default_rng(5)
     made = []
     for seed, count in enumerate(COUNTS):
         program = example("moe").moe(
-            **SIZE, top=1, tiling=tiling, routing=routing(rng, count), seed=seed
+            **SIZE,
+            top=1,
+            tiling=tiling,
+            results=results,
+            routing=routing(rng, count),
+            seed=seed,
         )
         timing = MemoryTiming(*(int(rng.integers(low, 20)) for low in (1, 1, 1, 1, 1, 1)))
         share = float(rng.choice([0, 0.2, 0.6]))
@@ -58,19 +63,27 @@ def plain(inputs: dict, hidden: int) -> np.ndarray:
     return rows.astype(np.int8)
 
 
+def in_rows(y: np.ndarray) -> np.ndarray:
+    """Results that left by columns, a row for each token."""
+    blocks = y.reshape(-1, TOKENS, y.shape[1])
+    return np.concatenate(list(blocks), axis=1)
+
+
 @pytest.mark.parametrize(
-    ("tiling", "driver"),
+    ("tiling", "results", "driver"),
     [
-        ("dynamic", "cpp"),
-        slow(("dynamic", "cocotb")),
-        slow(("static", "cpp")),
+        ("dynamic", "rows", "cpp"),
+        ("dynamic", "columns", "cpp"),
+        slow(("dynamic", "rows", "cocotb")),
+        slow(("static", "rows", "cpp")),
     ],
 )
-def test_reference_model_and_rtl_agree(tiling, driver, tmp_path):
-    cases = experiments(tiling)
+def test_reference_model_and_rtl_agree(tiling, results, driver, tmp_path):
+    cases = experiments(tiling, results)
     for experiment in cases:
-        expected = plain(experiment.inputs, SIZE["hidden"])
-        assert np.array_equal(experiment.reference.tensors["y"][: len(expected)], expected)
+        expected, y = plain(experiment.inputs, SIZE["hidden"]), experiment.reference.tensors["y"]
+        y = in_rows(y) if results == "columns" else y
+        assert np.array_equal(y[: len(expected)], expected)
     for verdict in simulate(cases, tmp_path, driver=driver):
         assert verdict.good, verdict.outcome.faults
         assert verdict.compared["cycles"] > 500
