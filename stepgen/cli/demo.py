@@ -11,6 +11,7 @@ import click
 from stepgen.cli.groups import given_options, grouped
 from stepgen.cli.options import HardwareOptions, RunOptions, json_option
 from stepgen.cli.outputs import INPUT, Output
+from stepgen.program.demo import RUNS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -19,11 +20,10 @@ if TYPE_CHECKING:
     from stepgen.cosim.verdict import Verdict
     from stepgen.program.program import Program
 
-TILINGS = ("static", "dynamic")
 BOARD = "virtual:ulx3s-85f"
 ON_BOARD = {
-    **{"tiling": "dynamic", "tokens": "8", "experts": "2"},
-    **{"width": "16", "hidden": "32", "columns": "16"},
+    **{"tiling": "dynamic", "results": "columns", "tokens": "8", "experts": "2"},
+    **{"width": "16", "hidden": "32"},
 }
 """A layer whose tensors are quickly sent over a serial link."""
 WAVEFORM_CYCLES = 5000
@@ -85,13 +85,13 @@ def command(
     from stepgen.tools.atomic import atomic_folder
 
     wave = suffix()
-    for tiling in TILINGS:
+    for tiling in RUNS:
         check_target(output / tiling)
-    programs = [_load(tiling, settings, routing, seed) for tiling in TILINGS]
+    programs = [_load(tiling, settings, routing, seed) for tiling in RUNS]
     experiments = [when.timing().experiment(p, hardware.circuit(), seed=seed) for p in programs]
     with waiting.progress(quiet=json) as progress, atomic_folder(output) as place:
         verdicts, columns = [], []
-        for tiling, program, experiment in zip(TILINGS, programs, experiments, strict=True):
+        for tiling, program, experiment in zip(RUNS, programs, experiments, strict=True):
             report = _prefixed(progress, f"{tiling} tiles")
             report("writing Verilog", 0.0)
             write(place / tiling, program, experiment.design, earlier=[output / tiling])
@@ -109,30 +109,30 @@ def command(
         progress("drawing the timeline", 0.99)
         runs = [
             timeline.Timeline(f"{tiling} tiles", e.prediction.cycles, summary.outline(e.prediction))
-            for tiling, e in zip(TILINGS, experiments, strict=True)
+            for tiling, e in zip(RUNS, experiments, strict=True)
         ]
         timeline.draw(place / "timeline.png", runs)
-        for tiling, text in zip(TILINGS, _pages(programs, experiments), strict=True):
+        for tiling, text in zip(RUNS, _pages(programs, experiments), strict=True):
             (place / f"{tiling}.html").write_text(text, encoding="utf-8")
         deployed = _deployed(seed, _prefixed(progress, BOARD)) if board else None
-    names = {tiling: e.design.name for tiling, e in zip(TILINGS, experiments, strict=True)}
+    names = {tiling: e.design.name for tiling, e in zip(RUNS, experiments, strict=True)}
     files = {f"Verilog, {t}": str(output / t / f"{name}.v") for t, name in names.items()}
-    files |= {f"design table, {t}": str(output / t / MANIFEST) for t in TILINGS}
+    files |= {f"design table, {t}": str(output / t / MANIFEST) for t in RUNS}
     waveform = f"waveform of the first {WAVEFORM_CYCLES:,} cycles"
     files |= {f"{waveform}, {t}": str(output / f"{name}{wave}") for t, name in names.items()}
     files["timeline"] = str(output / "timeline.png")
-    files |= {f"where the cycles go, {t}": str(output / f"{t}.html") for t in TILINGS}
+    files |= {f"where the cycles go, {t}": str(output / f"{t}.html") for t in RUNS}
     good = all(v.good for v in verdicts) and (deployed is None or bool(deployed["good"]))
     if json:
-        runs_data = dict(zip(TILINGS, columns, strict=True))
+        runs_data = dict(zip(RUNS, columns, strict=True))
         document = {"good": good, "runs": runs_data, "board": deployed, "files": files}
         console.show_json(document)
     else:
-        console.show(console.demo_table(TILINGS, columns), console.pairs_table(files))
+        console.show(console.demo_table([*RUNS], columns), console.pairs_table(files))
         if deployed is not None:
             console.show("", f"A layer of {ON_BOARD['experts']} experts on {BOARD}:")
             console.show(*lines(deployed))
-        for tiling, verdict in zip(TILINGS, verdicts, strict=True):
+        for tiling, verdict in zip(RUNS, verdicts, strict=True):
             for fault in verdict.outcome.faults:
                 console.show(f"{tiling}: {fault}")
     return 0 if good else 1
@@ -143,7 +143,7 @@ def _load(tiling: str, settings: Sequence[str], routing: Path | None, seed: int)
     from stepgen.program import routing as routings
     from stepgen.program.settings import pairs
 
-    chosen = {**pairs(settings, "--set"), "tiling": tiling}
+    chosen = {**RUNS[tiling], **pairs(settings, "--set"), "tiling": tiling}
     given = None if routing is None else routings.read(routing)
     return program.load("moe", chosen, routing=given, seed=seed)
 
@@ -178,7 +178,7 @@ def _pages(programs: Sequence[Program], experiments: Sequence[Experiment]) -> It
         for program, experiment in zip(programs, experiments, strict=True)
     )
     given = given_options()
-    compared = comparison(first, second, [f"{tiling} tiles" for tiling in TILINGS])
+    compared = comparison(first, second, [f"{tiling} tiles" for tiling in RUNS])
     yield page(first, given)
     yield page(second, given, compared=compared)
 

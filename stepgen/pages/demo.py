@@ -6,15 +6,14 @@ from stepgen.cosim.experiment import Experiment
 from stepgen.hw.units.matmul.params import Matmul
 from stepgen.pages.docstrings import table
 from stepgen.program import program
+from stepgen.program.demo import RUNS
 from stepgen.report import summary
 from stepgen.report.console import percent
-
-TILINGS = ("static", "dynamic")
 
 
 def numbers() -> str:
     """Both tilings side by side, and the settings that they have in common."""
-    runs = [program.load("moe", {"tiling": tiling}) for tiling in TILINGS]
+    runs = [program.load("moe", settings) for settings in RUNS.values()]
     experiments = [Experiment(run.graph, run.inputs) for run in runs]
     predictions = [e.prediction for e in experiments]
     first = experiments[0]
@@ -39,6 +38,6 @@ def numbers() -> str:
     heads = (
         f"lanes {first.lanes}, a {first.bus.data_bits} bit memory port, "
         f"{first.memory.read_latency} cycles of latency",
-        *(f"{tiling} tiles" for tiling in TILINGS),
+        *(f"{tiling} tiles" for tiling in RUNS),
     )
     return "\n".join(table(heads, rows))
