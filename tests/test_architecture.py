@@ -205,7 +205,7 @@ MAY_NAME_OPERATORS = ("compile/transforms/", "ops/")
 """Transforms look for patterns of operators, and an operator may be made for another one."""
 
 MAY_NAME_FUNCTIONS = (
-    *("functions/", "semantics/tables.py", "hw/arithmetic/", "ops/"),
+    *("functions/", "semantics/exact.py", "semantics/tables.py", "hw/arithmetic/", "ops/"),
     "timing/tiles/machines.py",
 )
 """Tables and circuits are of arithmetic, not of what a program applies; parameters of operators may

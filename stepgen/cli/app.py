@@ -16,31 +16,7 @@ from typing import Any
 
 import click
 
-from stepgen.cli import (
-    board,
-    build,
-    compare,
-    demo,
-    deploy,
-    doctor,
-    figure,
-    fuzz,
-    import_,
-    lanes,
-    machine,
-    metrics,
-    quantize,
-    report,
-    run,
-    show,
-    simulate,
-    synth,
-    talk,
-    test,
-    time,
-    verilog,
-)
-from stepgen.cli.groups import InOrder
+from stepgen.cli.groups import Commands, InOrder
 from stepgen.ir.errors import StepError, shorten
 from stepgen.tools import starting
 from stepgen.tools.starting import INTERRUPTED
@@ -51,17 +27,37 @@ TRACEBACK = "--traceback"
 GOOD, FAILED, BAD_INPUT = 0, 1, 2
 """Exit codes: success; mismatch in the hardware; bad input."""
 
-_COMMANDS = (
-    *(show, metrics, run, time, lanes, report, compare, verilog, test, synth, build, deploy, board),
-    *(simulate, machine, figure, import_, quantize, talk, fuzz, doctor, demo),
-)
+_COMMANDS = [
+    "show",
+    "metrics",
+    "run",
+    "time",
+    "lanes",
+    "report",
+    "compare",
+    "verilog",
+    "test",
+    "synth",
+    "build",
+    "deploy",
+    "board",
+    "simulate",
+    "machine",
+    "figure",
+    "import",
+    "quantize",
+    "talk",
+    "fuzz",
+    "doctor",
+    "demo",
+]
 
 
 @click.group(
     "stepgen",
     cls=InOrder,
     invoke_without_command=True,
-    commands=[module.command for module in _COMMANDS],
+    commands=Commands(_COMMANDS),
     context_settings={
         "help_option_names": ["-h", "--help"],
         "show_default": True,

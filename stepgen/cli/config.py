@@ -111,10 +111,10 @@ def show_json(data: Mapping[str, Any]) -> None:
 
 def show(context: click.Context) -> None:
     """Print which settings a run had, if they come from a file."""
-    from stepgen.report import console
-
     if context.obj is None:
         return
+    from stepgen.report import console
+
     of_file: list[str] = []
     others: list[str] = []
     values = given(context)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import math
-import secrets
 import shlex
 from collections import Counter
 from pathlib import Path
@@ -101,6 +100,8 @@ def command(
     workers = who.workers()
     import_files(imports)
     if seed is None:
+        import secrets  # takes a while to load
+
         seed = secrets.randbelow(1 << 32)
     tally = campaign.load(out, seed, rtl=not no_rtl, simulator=simulator or "verilator")
     if not json:

@@ -5,7 +5,10 @@ from __future__ import annotations
 import dataclasses
 import functools
 import typing
-from collections.abc import Callable
+from collections import UserDict
+from collections.abc import Callable, Iterable, Iterator
+from importlib import import_module
+from keyword import iskeyword
 from typing import Any
 
 import click
@@ -91,6 +94,35 @@ class _Command(click.Command):
         for section, records in sections.items():
             with formatter.section(section):
                 formatter.write_dl(records)
+
+
+class Commands(UserDict[str, click.Command]):
+    """The commands by name; the module of each is imported when it is asked for.
+
+    Parameters
+    ----------
+    names : iterable of str
+        Of the commands; their modules are called alike, see `grouped`.
+    """
+
+    def __init__(self, names: Iterable[str]) -> None:
+        super().__init__()
+        self._names = [*names]
+
+    def __getitem__(self, name: str) -> click.Command:
+        if name in self._names and name not in self.data:
+            module = f"{name}_" if iskeyword(name) else name
+            self.data[name] = import_module(f"stepgen.cli.{module}").command
+        return self.data[name]
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._names
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._names)
+
+    def __len__(self) -> int:
+        return len(self._names)
 
 
 class InOrder(click.Group):

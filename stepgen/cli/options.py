@@ -119,12 +119,12 @@ class ProgramOptions:
 
     def warn_outdated(self, loaded: Program, *, json: bool = False) -> str | None:
         """Print what `outdated` finds on stderr, or return it for JSON's ``outdated``."""
-        from stepgen.report import console
-
         why = self.outdated(loaded)
         if why is not None:
             why = f"results are of the circuits as they are now, but {why}"
             if not json:
+                from stepgen.report import console
+
                 console.warn(why)
         return why
 

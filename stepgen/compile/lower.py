@@ -5,12 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Collection, Container, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from stepgen.compile.allocation import allocated
 from stepgen.compile.budget import Budget
 from stepgen.compile.circuit import circuit_of
-from stepgen.compile.connected import Connected
 from stepgen.compile.fusion import fuse as fuse_units
 from stepgen.compile.joining import Consumer, join
 from stepgen.compile.loaders import share
@@ -35,6 +34,9 @@ from stepgen.ir.hazards import hazards
 from stepgen.ir.lanes import Lanes, lanes_by_node, usual_lanes
 from stepgen.ir.stream import Node, Stream
 from stepgen.ir.wire import LANES, TILE_LEVELS, row_lanes, wire_levels
+
+if TYPE_CHECKING:
+    from stepgen.compile.connected import Connected
 
 P = TypeVar("P", bound=UnitParams)
 
@@ -327,6 +329,8 @@ class Lowering:
 
     def connected(self, depths: Collection[str] = (), *, fuse: bool = True) -> Connected:
         """The rows, connected; FIFOs of a depth that is asked for stay when units are fused."""
+        from stepgen.compile.connected import Connected  # with networkx, which takes long to import
+
         names = join(self, self._outputs, self._uses)
         place = {node: n for n, node in enumerate(self.graph.nodes)}
         fed_back = {

@@ -22,11 +22,14 @@ def gathered(graph: Graph) -> set[str]:
     They join rows that come from accesses of a tensor, or load from it; and what accesses it behind
     them does not wait for the whole tile by itself.
     """
+    found: set[str] = set()
+    shared = shared_tensors(graph)
+    if not shared:
+        return found
     import networkx as nx  # which takes long to import
 
-    found: set[str] = set()
     edges = edges_of(graph)
-    for nodes in shared_tensors(graph).values():
+    for nodes in shared.values():
         names = {node.name for node in nodes}
         reports = names.union(*(nx.descendants(edges, name) for name in names))
         leads = names.union(*(nx.ancestors(edges, name) for name in names))

@@ -6,8 +6,6 @@ import dataclasses
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Sequence
 
-import networkx as nx
-
 from stepgen.draw.picture import Arrow, Group, Picture
 
 LEAST_BOXES = 4
@@ -36,6 +34,8 @@ def collapsed(picture: Picture) -> Picture:
 
 
 def _once(picture: Picture) -> Picture | None:
+    import networkx as nx  # which takes long to import
+
     colors = _colors(picture)
     sizes: dict[int, int] = defaultdict(int)
     for color in colors.values():

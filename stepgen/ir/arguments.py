@@ -14,13 +14,12 @@ import math
 import operator
 import re
 import reprlib
+import sys
 import types
 import typing
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import islice
 from typing import Annotated, Any, Literal, TypeVar, Union
-
-import numpy as np
 
 from stepgen.ir.errors import StepError
 from stepgen.ir.where import user_line
@@ -239,10 +238,13 @@ def _sequence(value: Any, origin: Any, hints: Sequence[Any]) -> tuple[Any, ...] 
         raise Unfit("a sequence, and a set has no order")
     fixed = origin is tuple and hints[-1:] != (...,)
     each = [*hints] if fixed else [hints[0] if hints else Any]
-    kinds = (Iterable,) if origin is Iterable else (Sequence, np.ndarray)
-    most = None if isinstance(value, list | tuple | np.ndarray) else MOST_ITEMS
+    array = _is_numpy(value, "ndarray")
+    most = None if array or isinstance(value, list | tuple) else MOST_ITEMS
+    kind = Iterable if origin is Iterable else Sequence
     try:
-        if not isinstance(value, kinds) or isinstance(value, str | bytes | bytearray | Mapping):
+        if isinstance(value, str | bytes | bytearray | Mapping):
+            raise TypeError
+        if not array and not isinstance(value, kind):
             raise TypeError
         items = list(islice(iter(value), most and most + 1))  # TypeError for an array without dims
         if (most and len(items) > most) or (fixed and len(items) != len(each)):
@@ -278,20 +280,34 @@ class _Nothing:
     """A value of no type but `object`."""
 
 
+def _is_numpy(value: Any, name: str) -> bool:
+    """Whether a value is of a type of numpy, which is loaded where there are such values."""
+    numpy = sys.modules.get("numpy")
+    return numpy is not None and isinstance(value, getattr(numpy, name))
+
+
+def _is_truth(value: Any) -> bool:
+    return isinstance(value, bool) or _is_numpy(value, "bool_")
+
+
 def _integer(value: Any, most_bits: int = MOST_BITS) -> int:
-    if isinstance(value, bool | np.bool_) or not hasattr(value, "__index__"):
-        raise Unfit("an integer")
-    try:
-        whole = operator.index(value)
-    except Exception:  # an array of several elements, or a user's own `__index__`
-        raise Unfit("an integer") from None
+    whole = value if type(value) is int else _index(value)
     if whole.bit_length() > most_bits:
         raise Unfit(f"an integer of at most {most_bits} bits")
     return whole
 
 
+def _index(value: Any) -> int:
+    if _is_truth(value) or not hasattr(value, "__index__"):
+        raise Unfit("an integer")
+    try:
+        return operator.index(value)
+    except Exception:  # an array of several elements, or a user's own `__index__`
+        raise Unfit("an integer") from None
+
+
 def _number(value: Any) -> float:
-    if isinstance(value, float | np.floating):
+    if isinstance(value, float) or _is_numpy(value, "floating"):
         if math.isnan(value):
             raise Unfit("a number")
         return float(value)
@@ -302,7 +318,7 @@ def _number(value: Any) -> float:
 
 
 def _truth(value: Any) -> bool:
-    if not isinstance(value, bool | np.bool_):
+    if not _is_truth(value):
         raise Unfit("True or False")
     return bool(value)
 

@@ -12,12 +12,14 @@ if TYPE_CHECKING:
 
 def on_cycles(graph: Graph) -> set[str]:
     """Names of the nodes on cycles: they read, through others, their own outputs."""
-    import networkx as nx
+    reads = [(s.resolved().node.name, node.name) for node in graph.nodes for s in node.inputs]
+    place = {node.name: n for n, node in enumerate(graph.nodes)}
+    if all(place.get(made, len(place)) < place[reader] for made, reader in reads):
+        return set()
+    import networkx as nx  # which takes long to import
 
     edges: nx.DiGraph = nx.DiGraph()
-    edges.add_edges_from(
-        (s.resolved().node.name, node.name) for node in graph.nodes for s in node.inputs
-    )
+    edges.add_edges_from(reads)
     return {
         name
         for part in nx.strongly_connected_components(edges)

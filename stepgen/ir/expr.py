@@ -17,7 +17,6 @@ from operator import itemgetter
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from stepgen.ir.expr_text import for_sympy, natural, order, text
-from stepgen.ir.expr_value import value
 
 if TYPE_CHECKING:
     import sympy
@@ -298,6 +297,8 @@ class Expr:
         int, Fraction or array
             Exact for integers; an array of floats where elements are not integers.
         """
+        from stepgen.ir.expr_value import value  # numpy takes a while to load
+
         return value(self, values)
 
     def __str__(self) -> str:

@@ -116,11 +116,9 @@ def hazards(graph: Graph) -> dict[str, Hazards]:
     StepError
         If all that one of them may write is read by another one, in no order with it.
     """
-    edges = edges_of(graph)
-    found = {
-        name: Hazards(graph.tensors[name], nodes, edges)
-        for name, nodes in shared_tensors(graph).items()
-    }
+    shared = shared_tensors(graph)
+    edges = edges_of(graph) if shared else None
+    found = {name: Hazards(graph.tensors[name], nodes, edges) for name, nodes in shared.items()}
     for watched in found.values():
         watched.refuse_all()
     return found

@@ -6,7 +6,6 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
-from importlib import metadata
 from typing import Any
 
 from stepgen.ir.arguments import shown
@@ -18,6 +17,8 @@ _VERSION = re.compile(r"[0-9A-Za-z.+-]{1,60}")
 @cache
 def version() -> str:
     """The version of this stepgen."""
+    from importlib import metadata  # takes a while to load
+
     try:
         return metadata.version("stepgen")
     except metadata.PackageNotFoundError:

@@ -8,13 +8,14 @@ dims: their wire level is S_k itself. ``DONE`` is a separate beat at the end of 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
-
-import numpy as np
-import numpy.typing as npt
+from typing import TYPE_CHECKING, Any
 
 from stepgen.ir.dtypes import FLAG, DataType, Tile, address
 from stepgen.ir.errors import StepError
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
 
 VALUE, BARE, DONE = 0, 1, 2
 KIND_BITS = 2
@@ -56,6 +57,8 @@ def number_bits(tiles: int) -> int:
 
 def narrowed(numbers: npt.NDArray[Any], bits: int) -> npt.NDArray[np.uint64]:
     """Addresses as they are on a wire of so many bits: what is too large becomes all ones."""
+    import numpy as np
+
     return np.minimum(numbers.astype(np.uint64), np.uint64(number_limit(bits)))
 
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import psutil
-
 from stepgen.ir.errors import StepError
+
+SMALL = 1 << 26
+"""Bytes for which any host has room."""
 
 
 def check_memory(size: int, what: str) -> None:
@@ -22,6 +23,10 @@ def check_memory(size: int, what: str) -> None:
     StepError
         If they do not fit.
     """
+    if size <= SMALL:
+        return
+    import psutil  # which takes a while to load
+
     there = psutil.virtual_memory().total
     if size > there:
         raise StepError(f"{what} takes {size:,} bytes, but this host has {there:,} bytes")

@@ -184,7 +184,7 @@ def _numbers(data: Any, what: str) -> Array:
         raw = raw.astype(kind)
     if raw.dtype.kind not in "biuf" and raw.dtype != bfloat16:
         raise StepError(f"{what} is not a regular array of numbers, it holds {raw.dtype}")
-    if np.ma.is_masked(data):
+    if hasattr(data, "mask") and np.ma.is_masked(data):  # `np.ma` takes a while to load
         raise StepError(f"{what} is a masked array with missing numbers")
     return raw
 

@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-import mpmath  # type: ignore[import-untyped]
 import numpy as np
 import numpy.typing as npt
 
@@ -71,6 +70,8 @@ class Table:
     @cached_property
     def coefficients(self) -> Ints:
         """Array ``[octaves * segments, degree + 1]``, constant term first, in result bits."""
+        import mpmath  # type: ignore[import-untyped]  # which takes a while to load
+
         per_octave = 1 << self.precision.segments
         rows = []
         for octave, function in enumerate(self.functions):
@@ -81,6 +82,8 @@ class Table:
         return np.array(rows, dtype=np.int64)
 
     def _segment(self, function: Function, left: Any, width: Any) -> Sequence[int]:
+        import mpmath
+
         with mpmath.workprec(120):
             degree = self.precision.degree
             points = [function(left + width * i / degree) for i in range(degree + 1)]

@@ -23,13 +23,12 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any, Final
 
-import mpmath  # type: ignore[import-untyped]
 import numpy as np
 import numpy.typing as npt
 
 from stepgen.ir.errors import StepError
 from stepgen.semantics.numbers import MANTISSA, Array, canonical, name_of, round_to
-from stepgen.semantics.piecewise import PRECISION, Function, Ints, Precision, Table
+from stepgen.semantics.piecewise import PRECISION, Ints, Precision, Table
 
 MAX_ULP: Final = {
     "exp": {"bf16": 0.52, "f32": 0.55},
@@ -92,35 +91,16 @@ def put_together(negative: Array, mantissa: Ints, exponent: Ints, bits: int) -> 
 @cache
 def table(function: str, name: str) -> Table:
     """Return the table `function` of the number format `name`."""
-    return Table(_FUNCTIONS[function], PRECISION[name])
+    from stepgen.semantics.exact import FUNCTIONS  # with mpmath, which takes a while to load
 
-
-def _mills(octave: int) -> Function:
-    """``2**(octave + 1) * Phi(-t) / e**(-t*t/2)``: between 0.5 and 1.6 in its octave."""
-    return lambda t: (
-        mpmath.erfc(t / mpmath.sqrt(2)) * mpmath.exp(t * t / 2) * mpmath.mpf(2) ** octave
-    )
-
-
-def _tanh_slope(t: Any) -> Any:
-    return mpmath.tanh(t) / t if t else mpmath.mpf(1)
-
-
-_FUNCTIONS: Final[dict[str, tuple[Function, ...]]] = {
-    "exp2": (lambda f: mpmath.mpf(2) ** f,),
-    "reciprocal": (lambda u: 1 / (1 + u),),
-    "sqrt_even": (lambda u: mpmath.sqrt(1 + u),),
-    "sqrt_odd": (lambda u: mpmath.sqrt(2 * (1 + u)),),
-    "rsqrt_even": (lambda u: 1 / mpmath.sqrt(1 + u),),
-    "rsqrt_odd": (lambda u: 1 / mpmath.sqrt(2 * (1 + u)),),
-    "tanh": (_tanh_slope,) + (mpmath.tanh,) * (OCTAVES - 1),
-    "mills": tuple(map(_mills, range(OCTAVES))),
-}
+    return Table(FUNCTIONS[function], PRECISION[name])
 
 
 @cache
 def log2e(name: str) -> int:
     """log2(e) in ``PRECISION[name].log2e`` fraction bits."""
+    import mpmath  # type: ignore[import-untyped]
+
     with mpmath.workprec(120):
         return int(mpmath.nint(2 ** PRECISION[name].log2e / mpmath.ln(2)))
 
@@ -148,6 +128,8 @@ class Slope:
 @cache
 def slope(name: str) -> Slope:
     """The slope in a number format: exact enough for the smallest results."""
+    import mpmath
+
     bits = PRECISION[name].log2e
     fraction, bend_fraction = min(FACTOR_BITS - 5, bits + 3), min(FACTOR_BITS, bits + 4)
     with mpmath.workprec(120):

@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
-import networkx as nx
 import numpy as np
 import numpy.typing as npt
 
@@ -97,6 +96,8 @@ class Deadlock(StepError):
 
 def explain(layout: Layout, M: npt.NDArray[np.int64], cycle: int) -> Deadlock:
     """The error for a run in which no actor can act any more."""
+    import networkx as nx  # which takes long to import
+
     producers = {c: actor for actor in layout.actors for c in actor.writes}
     consumers = {c: actor for actor in layout.actors for c in actor.reads}
     waits: nx.DiGraph = nx.DiGraph()
