@@ -69,7 +69,7 @@ def _object(made: Any, kinds: str, name: str) -> machine_code.ObjectFile:
 define i64 @{name}({taken}) {{
   %result = alloca i64
   %error = alloca ptr
-  %status = call i32 @{inner}(ptr %result, ptr %error, {taken})
+  %status = call i32 @{inner}(ptr %result, ptr %error, {taken}) alwaysinline
   %good = icmp eq i32 %status, 0
   %value = load i64, ptr %result
   %returned = select i1 %good, i64 %value, i64 0

@@ -73,6 +73,7 @@ class _Walk:
         self.moves = cache(lambda place: moves[place].tolist())
         self.changes = cache(lambda n: activities[n].changes.tolist())
         self.states = [activity.states for activity in activities]
+        self.busy = [activity.busy for activity in activities]
         self.takers = {unit.name for unit in layout.design.units if not unit.outputs}
         self.producers = {c: u.name for c, u in layout.design.producers.items()}
         self.pushers = {c: n for n, actor in enumerate(layout.actors) for c in actor.writes}
@@ -160,10 +161,7 @@ class _Walk:
         if writer is not None and producer in (None, self.layout.actors[writer].unit):
             return writer
         own = [n for n, actor in enumerate(self.layout.actors) if actor.unit == producer]
-        busy = [int(self.M[self.layout.actors[n].address + k.BUSY]) for n in own]
-        return max(zip(own, busy, strict=True), key=lambda pair: (self._acts(pair[0], t), pair[1]))[
-            0
-        ]
+        return max(own, key=lambda n: (self._acts(n, t), self.busy[n]))
 
     def _acts(self, n: int, t: int) -> bool:
         place = bisect_right(self.changes(n), t) - 1

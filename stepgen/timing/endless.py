@@ -6,7 +6,7 @@ import numpy as np
 
 from stepgen.ir.errors import StepError
 from stepgen.timing import kernel as k
-from stepgen.timing.activity import Cycles
+from stepgen.timing.activity import Cycles, spent
 from stepgen.timing.layout import Actor, Layout
 
 CYCLES = 1 << 20
@@ -27,7 +27,7 @@ class Endless:
         heads = [np.arange(actor.address, actor.address + k.OWN) for actor in layout.actors]
         self._heads = np.concatenate([np.zeros(0, np.int64), *heads]) - k.HEADER
         self._state: Cycles | None = None
-        self._busy: dict[int, int] = {}
+        self._busy = np.zeros(len(layout.actors), np.int64)
         self._cycle = 0
 
     def look(self, M: Cycles, t: int) -> None:
@@ -45,10 +45,10 @@ class Endless:
         state = M[k.HEADER : M[k.WHEEL]].copy()
         state[self._heads] = 0
         actors = self._layout.actors
-        busy = {actor.address: int(M[actor.address + k.BUSY]) for actor in actors}
+        busy = spent(M, [actor.address for actor in actors], t)[:, k.WORKING]
         if self._state is not None and np.array_equal(state, self._state):
-            for actor in actors:
-                if busy[actor.address] - self._busy[actor.address] == t - self._cycle:
+            for actor, acted in zip(actors, busy - self._busy, strict=True):
+                if acted == t - self._cycle:
                     raise self._refused(actor, t)
         self._state, self._busy, self._cycle = state, busy, t
 

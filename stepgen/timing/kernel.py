@@ -72,21 +72,21 @@ def is_step(function: object) -> bool:
 
 
 # Header of M
-LOG, LOG_END, TRACE, TRACE_END, ACTORS, RUNNING, WHEEL, WHEEL_MASK, SCHEDULED, REASON = range(10)
-ARENA, ARENA_END = range(10, 12)
+LOG, LOG_END, TRACE, TRACE_END, ACTORS, RUNNING, WHEEL, WHEEL_MASK, REASON = range(9)
+ARENA, ARENA_END = range(9, 11)
 FAULT, CYCLE = range(14, 16)
 """The first fault of a run: the actor, or another key, of its message; the cycle of a run."""
 HEADER = 20
 
 # Record of a channel
-DEPTH, LATENCY, PUSHED, POPPED, RING, MASK, PRODUCER, CONSUMER, CHANNEL_ID, FREE_AT, RESTOP = range(
-    11
-)
+DEPTH, LATENCY, PUSHED, POPPED, RING, MASK, PRODUCER, CONSUMER, CHANNEL_ID, FREE_AT = range(10)
+RESTOP, WANTED = 10, 11
 """`FREE_AT` is the cycle from which on the next beat may enter, if one takes several cycles;
 `RESTOP` the address of a word for each stop level, then one for each level of an empty group, where
-levels are rewritten as beats enter, else 0.
+levels are rewritten as beats enter, else 0; `WANTED` the beat that must leave before the producer
+that waits for space has it.
 """
-CHANNEL_SIZE = 11
+CHANNEL_SIZE = 12
 SLOT = 3  # words of a ring slot: cycle pushed, cycle popped, beat
 
 # Record of an actor; its own fields start at OWN
@@ -212,12 +212,16 @@ def all_ready(M: Memory, channels: int, count: int, t: int) -> int:
 
 @helper
 def room_for(M: Memory, c: int, n: int, t: int) -> int:
-    """`READY` if channel `c` has space for `n` beats in all in cycle `t`, else what to wait for."""
+    """`READY` if channel `c` has space for `n` beats in all in cycle `t`, else what to wait for.
+
+    The producer that waits is not stepped again before the beat has left that it needs the slot of.
+    """
     freed = n - M[c + DEPTH] - 1
     if freed < 0:
         return READY
     if freed >= M[c + POPPED]:
         M[REASON] = FULL_OUTPUT
+        M[c + WANTED] = freed
         return -c
     if M[slot(M, c, freed) + 1] < t:
         return READY
@@ -260,7 +264,6 @@ def schedule(M: Memory, a: int, t: int) -> None:
     M[a + NEXT] = M[bucket]
     M[bucket] = a
     M[a + ASLEEP_ON] = AWAKE
-    M[SCHEDULED] += 1
 
 
 @helper
@@ -301,13 +304,14 @@ def push(M: Memory, c: int, t: int, beat: int) -> None:
 @helper
 def pop(M: Memory, c: int, t: int) -> int:
     """Pop the head of channel `c` in cycle `t` and return it."""
-    at = slot(M, c, M[c + POPPED])
+    popped = M[c + POPPED]
+    at = slot(M, c, popped)
     M[at + 1] = t
-    M[c + POPPED] += 1
+    M[c + POPPED] = popped + 1
     log(M, c, t, 1)
     producer = M[c + PRODUCER]
     on = M[producer + ASLEEP_ON]
-    if on == -c or on == ANY:
+    if (on == -c and popped >= M[c + WANTED]) or on == ANY:
         schedule(M, producer, t + 1)
     return M[at + 2]
 
@@ -406,7 +410,9 @@ def run(steps: Sequence[Any], M: Memory, limit: int, most: int) -> int:
     most : int
         Steps of actors, and cycles, after which to pause, so that Python gets control.
     """
-    actors = M[ACTORS]
+    wheel, mask = M[WHEEL], M[WHEEL_MASK]
+    most_logged, most_traced = M[LOG_END] - LOG_PER_ACTOR * M[ACTORS], M[TRACE_END] - M[ACTORS]
+    most_taken = M[ARENA_END] - ARENA_PER_ACTOR * M[ACTORS]
     ended = False
     looks = 0
     t = M[CYCLE]
@@ -415,35 +421,41 @@ def run(steps: Sequence[Any], M: Memory, limit: int, most: int) -> int:
             ended = True
             limit = t - 1 + CONTROL_CYCLES
             continue
-        if M[SCHEDULED] == 0:
-            return back(M, FINISHED, limit) if ended else back(M, QUIET, t)
-        if M[LOG] + LOG_PER_ACTOR * actors > M[LOG_END] or M[TRACE] + actors > M[TRACE_END]:
+        if M[LOG] > most_logged or M[TRACE] > most_traced:
             return back(M, LOG_FULL, t)
-        if M[ARENA_END] and M[ARENA] + ARENA_PER_ACTOR * actors > M[ARENA_END]:
+        if M[ARENA_END] and M[ARENA] > most_taken:
             return back(M, ARENA_FULL, t)
         if looks >= most:
             return back(M, PAUSED, t)
-        looks += 1
-        bucket = M[WHEEL] + (t & M[WHEEL_MASK])
+        bucket = wheel + (t & mask)
         a = M[bucket]
+        if a == 0:
+            ahead = 1
+            while ahead <= mask and M[wheel + ((t + ahead) & mask)] == 0:
+                ahead += 1
+            if ahead > mask:
+                return back(M, FINISHED, limit) if ended else back(M, QUIET, t)
+            looks += ahead
+            t = min(t + ahead, limit)
+            continue
         M[bucket] = 0
         while a:
             follower = M[a + NEXT]
-            M[SCHEDULED] -= 1
             looks += 1
-            before = M[a + STATE]
-            M[a + BUSY + before] += t - M[a + LAST]
-            M[a + LAST] = t
             then = call(steps[M[a + STEP_INDEX]], M, a, t)
             # An actor that has ended counts as starved.
             now = EMPTY_INPUT if then == NEVER else M[REASON]
             M[REASON] = WORKING
+            before = M[a + STATE]
             if now != before:
-                M[a + STATE] = now
+                M[a + BUSY + before] += t - M[a + LAST]
+                M[a + LAST], M[a + STATE] = t, now
                 M[M[TRACE]] = (t << KEY_BITS) | (M[a + ACTOR_ID] << 2) | now
                 M[TRACE] += 1
             if then > t:
-                schedule(M, a, then)
+                bucket = wheel + (then & mask)
+                M[a + NEXT] = M[bucket]
+                M[bucket] = a
             elif then < 0:
                 M[a + ASLEEP_ON] = then
             else:

@@ -129,7 +129,7 @@ class Layout:
         self.horizon = max(self.horizon, latency + 2)
         ring = self._size
         self._size += k.SLOT * slots
-        words = [depth, latency, 0, 0, ring, slots - 1, 0, 0, index, 0, restop, *more]
+        words = [depth, latency, 0, 0, ring, slots - 1, 0, 0, index, 0, restop, 0, *more]
         address = self.reserve(words)
         self.names[address] = name
         return address
@@ -217,5 +217,4 @@ class Layout:
             M[actor.address + k.ACTOR_ID] = number
             M[actor.address + k.NEXT] = M[wheel]
             M[wheel] = actor.address
-        M[k.SCHEDULED] = len(self.actors)
         return M

@@ -41,6 +41,10 @@ def assembled(text: str, name: str) -> ObjectFile:
             if not value.is_declaration and value.name != name:
                 value.linkage = llvm.Linkage.internal
         passes = llvm.create_new_module_pass_manager()
+        passes.add_always_inliner_pass()
+        passes.add_sroa_pass()
+        passes.add_instruction_combine_pass()
+        passes.add_simplify_cfg_pass()
         passes.add_global_dead_code_eliminate_pass()
         passes.run(
             module, llvm.create_pass_builder(_for_files(), llvm.create_pipeline_tuning_options())
