@@ -14,6 +14,7 @@ from stepgen.timing import kernel as k
 from stepgen.timing.activity import Cycles
 from stepgen.timing.endless import Endless
 from stepgen.timing.layout import Layout
+from stepgen.timing.scratch import Entries
 from stepgen.timing.stepping import advance
 from stepgen.timing.watch import watcher
 
@@ -91,7 +92,7 @@ def drive(layout: Layout, *, limit: int = MAX_CYCLES, arena: int = 0) -> Driven:
         M[k.ARENA], M[k.ARENA_END] = len(M), len(M) + arena
         M = np.concatenate([M, np.zeros(arena, dtype=np.int64)])
     log, trace = int(M[k.LOG]), int(M[k.TRACE])
-    logs, traces = [], []
+    logs, traces = Entries(), Entries()
     endless = Endless(layout)
     while True:
         why = advance(layout, M, last)
@@ -102,8 +103,8 @@ def drive(layout: Layout, *, limit: int = MAX_CYCLES, arena: int = 0) -> Driven:
         if why == k.PAUSED:
             endless.look(M, t)
             continue
-        logs.append(M[log : M[k.LOG]].copy())
-        traces.append(M[trace : M[k.TRACE]].copy())
+        logs.add(M[log : M[k.LOG]])
+        traces.add(M[trace : M[k.TRACE]])
         M[k.LOG], M[k.TRACE] = log, trace
         if why == k.ARENA_FULL:
             M = np.concatenate([M, np.zeros_like(M)])
@@ -114,11 +115,7 @@ def drive(layout: Layout, *, limit: int = MAX_CYCLES, arena: int = 0) -> Driven:
             break
     stuck = why == k.QUIET
     cycles = t if stuck else t - k.CONTROL_CYCLES + 1 + layout.control
-    return Driven(M, cycles, stuck, _joined(logs), _joined(traces))
-
-
-def _joined(parts: list[Cycles]) -> Cycles:
-    return parts[0] if len(parts) == 1 else np.concatenate(parts)
+    return Driven(M, cycles, stuck, logs.all(), traces.all())
 
 
 def _failed(layout: Layout, M: Cycles) -> StepError:

@@ -15,8 +15,9 @@ from stepgen.ir.arguments import take
 from stepgen.ir.errors import StepError
 from stepgen.ir.wire import Beats
 from stepgen.timing import kernel as k
+from stepgen.timing.scratch import scratch
 
-LOG_WORDS = 1 << 18
+LOG_WORDS = 1 << 16
 ACTORS = 1 << k.KEY_BITS - 2
 """Most actors: a log entry has an actor's number above two bits for its state."""
 
@@ -208,7 +209,9 @@ class Layout:
             LOG_WORDS + len(self.actors),
         ]
         wheel, log, trace, end = (self._size + sum(sizes[:n]) for n in range(4))
-        M = self._state(end)
+        M = scratch(end)
+        M[: self._size] = self._state(self._size)
+        M[wheel:log] = 0
         M[k.LOG], M[k.LOG_END] = log, trace
         M[k.TRACE], M[k.TRACE_END] = trace, end
         M[k.ACTORS], M[k.RUNNING] = len(self.actors), self._finishers
