@@ -23,6 +23,8 @@ __all__ = ["COMPLETE", "MULTIPLIED", "SPREAD", "Matmul"]
 
 SPREAD = 1
 """Register stage that distributes a beat or an address to all memories."""
+ROWS_OF_X = 8
+"""Slices of ``x`` that there is memory for: two that wait, and those whose weights are read."""
 FEEDBACK_OF_ROWS = 6
 """Least cycles between two steps of a row's sum where rows have any number of sums."""
 COMPLETE = 2
@@ -227,12 +229,13 @@ class Matmul(UnitParams):
         return k, n, (lanes - 1).bit_length()
 
     def memory_bits(self, unit: Unit, design: Design) -> int:
-        """Bits of the weights and rows, and of those sums of a row that are not in registers."""
+        """Bits of the weights, rows and slices, and of those sums that are not in registers."""
         lanes, summing = design.lanes, self.summing
         kept = self.in_turn(lanes) or summing.kept(self.sums(lanes))
         of_each = summing.state_bits * kept * lanes
         in_blocks = sum(ram.bits * ram.rows for ram in self._sums(lanes))
-        return super().memory_bits(unit, design) + of_each - in_blocks
+        waiting = ROWS_OF_X * lanes * summing.element.bits
+        return super().memory_bits(unit, design) + waiting + of_each - in_blocks
 
     def rams(self, unit: Unit, design: Design) -> list[Ram]:
         """A bank of the weights for each lane, and the rows."""

@@ -19,6 +19,9 @@ from stepgen.hw.units.matmul.weights import Loading, other_buffer, size_of, unpa
 from stepgen.ir.dtypes import f32
 from stepgen.ir.wire import BARE, TILE_LEVELS, VALUE
 
+FEW_LANES = 4
+"""Lanes up to which a slice of x gets from its memory to all multipliers within a cycle."""
+
 
 class MatmulCore(UnitCore):
     """Map(matmul): a tile of x, [M, K] with any M, times a tile of w, [K, N] or transposed.
@@ -151,9 +154,11 @@ class MatmulCore(UnitCore):
 
     def _compute(self, m, banks, held, frees):
         """Step through x's beats and the blocks for each; results follow `delay` later."""
-        m.submodules.rows = rows = Pair(self.channels["x"])
+        params, lanes, reading = self.params, self.design.lanes, SPREAD + stages.BLOCK_RAM
+        spread = int(lanes > FEW_LANES)
+        m.submodules.rows = rows = Pair(self.channels["x"], lanes * self._bits, reading - spread)
         wiring.connect(m, wiring.flipped(self.x), rows.i)
-        x, y, tiles, params, lanes = rows.o, self.y, held[0], self.params, self.design.lanes
+        x, y, tiles = rows.o, self.y, held[0]
         k_slices, n_slices = self._slices
         address = Signal(range(self._words))
         start = Signal.like(address)
@@ -224,7 +229,9 @@ class MatmulCore(UnitCore):
             with m.If(fire & ends):
                 m.d.sync += fresh.eq(closes_group | ~has_tile & (fresh | ~is_bare))
             index = self._index(m, works, last_n, last_k, fire & ends)
-        x_slice = unpadded(self.params, lanes, x.payload.data, last_k, params.padding)
+        ends_row = delayed(m, last_k, reading, reset_less=True)
+        x_slice = delayed(m, rows.data, spread, reset_less=True)
+        x_slice = unpadded(self.params, lanes, x_slice, ends_row, params.padding)
         start = self._start(m, n_slice, frees)
         first = fresh & (k_slice == 0)
         sums = self._arithmetic(m, banks, x_slice, address, start, works, first, index)
@@ -326,11 +333,13 @@ class MatmulCore(UnitCore):
         return index
 
     def _arithmetic(self, m, banks, x_slice, address, start, steps, first, index):
-        """The pipeline from a block's address, in the cycle of its step, to the sums."""
+        """The pipeline from a block's address, in the cycle of its step, to the sums.
+
+        `x_slice` comes with the block.
+        """
         reading = SPREAD + stages.BLOCK_RAM
         r_addr = delayed(m, address, SPREAD, reset_less=True)
         m.d.comb += [bank.r_addr.eq(r_addr) for bank in banks]
-        x_slice = delayed(m, x_slice, reading, reset_less=True)
         floats = self.params.summing.indexed
         ahead = Kept.AHEAD if floats and self.params.deep(self.design.lanes) else 0
         turn = (
