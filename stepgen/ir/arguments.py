@@ -10,6 +10,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 import inspect
+import itertools
 import math
 import operator
 import re
@@ -18,7 +19,6 @@ import sys
 import types
 import typing
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from itertools import islice
 from typing import Annotated, Any, Literal, TypeVar, Union
 
 from stepgen.ir.errors import StepError
@@ -66,9 +66,30 @@ def checked(function: C, name: str | None = None) -> C:
                 hints[key] = dict[str, hints.get(key, Any)]  # type: ignore[misc]
         return signature, {key: hints.get(key, Any) for key in signature.parameters}
 
+    @functools.cache
+    def plainly() -> tuple[list[str], set[str]] | None:
+        """Parameters by place, and those without a default; None if it takes any number."""
+        parameters = known()[0].parameters
+        kinds = {parameter.kind for parameter in parameters.values()}
+        if not kinds <= {inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY}:
+            return None
+        places = [k for k, p in parameters.items() if p.kind is p.POSITIONAL_OR_KEYWORD]
+        return places, {k for k, p in parameters.items() if p.default is p.empty}
+
     @functools.wraps(function, updated=())
     def call(*args: Any, **kwargs: Any) -> Any:
         signature, hints = known()
+        plain = plainly()
+        if plain is not None:  # `bind` takes longer than many functions
+            places, needed = plain
+            given = dict(zip(places, args, strict=False)) | kwargs
+            fits = len(given) == len(args) + len(kwargs) and given.keys() <= hints.keys()
+            if fits and needed <= given.keys():
+                for key, value in given.items():
+                    if key != "name":
+                        given[key] = take(value, hints[key], called, key)
+                first = itertools.takewhile(given.__contains__, places)
+                return function(*[given.pop(key) for key in first], **given)
         try:
             bound = signature.bind(*args, **kwargs)
         except TypeError as error:
@@ -137,15 +158,20 @@ def take(value: Any, hint: Any, called: str, key: str, line: str | None = None) 
 def take_fields(made: Any) -> None:
     """Validate the fields of a dataclass that users construct; called by `__post_init__`."""
     kind: Any = type(made)
-    for key, hint in _fields(kind).items():
-        value = take(getattr(made, key), hint, kind.__name__, key)
-        object.__setattr__(made, key, value)
+    for key, hint, fitted in _fields(kind):
+        value = getattr(made, key)
+        try:
+            taken = fitted(value)
+        except Unfit:
+            taken = take(value, hint, kind.__name__, key)  # which says what is wrong
+        if taken is not value:
+            object.__setattr__(made, key, taken)
 
 
 @functools.cache
-def _fields(kind: Any) -> dict[str, Any]:
+def _fields(kind: Any) -> list[tuple[str, Any, Callable[[Any], Any]]]:
     hints = typing.get_type_hints(kind, include_extras=True)
-    return {f.name: hints[f.name] for f in dataclasses.fields(kind)}
+    return [(f.name, hints[f.name], _fitter(hints[f.name])) for f in dataclasses.fields(kind)]
 
 
 class _Repr(reprlib.Repr):
@@ -172,40 +198,55 @@ def fit(value: Any, hint: Any) -> Any:
     Unfit
         If the value does not fit.
     """
-    if hint in _PLAIN:
-        return _PLAIN[hint](value)
-    if type(value) is hint or hint is Any or hint is object or isinstance(hint, TypeVar):
-        return value
-    origin, inner = _parts(hint)
-    if origin is Annotated:
-        return _integer(value, *hint.__metadata__)
-    if origin in (Union, types.UnionType):
-        return _one_of(value, inner)
-    if origin is Literal:
-        if isinstance(value, str) and value in inner:
-            return value
-        raise Unfit(f"one of {', '.join(inner)}")
-    if origin in (tuple, list, Sequence, Iterable):
-        return _sequence(value, origin, inner)
-    if origin in (dict, Mapping):
-        return _mapping(value, *inner)
-    if origin is Callable or hint is Callable:
-        if callable(value):
-            return value
-        raise Unfit("a function")
-    kind = origin or hint
-    if (
-        getattr(kind, "_is_protocol", False)
-        or not isinstance(kind, type)
-        or isinstance(value, kind)
-    ):
-        return value  # protocols, such as those of `numpy.typing.ArrayLike`, can't be checked
-    raise Unfit(_instance(kind, value))
+    return _fitter(hint)(value)
 
 
 @functools.cache
-def _parts(hint: Any) -> tuple[Any, tuple[Any, ...]]:
-    return typing.get_origin(hint), typing.get_args(hint)
+def _fitter(hint: Any) -> Callable[[Any], Any]:
+    """What `fit` does for a type, which is taken apart once."""
+    if hint in _PLAIN:
+        return _PLAIN[hint]
+    if hint is Any or hint is object or isinstance(hint, TypeVar):
+        return _same
+    origin, inner = typing.get_origin(hint), typing.get_args(hint)
+    if origin is Annotated:
+        return functools.partial(_integer, most_bits=hint.__metadata__[0])
+    if origin in (Union, types.UnionType):
+        return functools.partial(_one_of, hints=inner)
+    if origin is Literal:
+        return functools.partial(_literal, names=inner)
+    if origin in (tuple, list, Sequence, Iterable):
+        return functools.partial(_sequence, origin=origin, hints=inner)
+    if origin in (dict, Mapping):
+        return functools.partial(_mapping, hints=inner)
+    if origin is Callable or hint is Callable:
+        return _callable
+    kind = origin or hint
+    if getattr(kind, "_is_protocol", False) or not isinstance(kind, type):
+        return _same  # protocols, such as those of `numpy.typing.ArrayLike`, can't be checked
+    return functools.partial(_of_class, kind=kind)
+
+
+def _same(value: Any) -> Any:
+    return value
+
+
+def _literal(value: Any, names: Sequence[str]) -> str:
+    if isinstance(value, str) and value in names:
+        return value
+    raise Unfit(f"one of {', '.join(names)}")
+
+
+def _callable(value: Any) -> Any:
+    if callable(value):
+        return value
+    raise Unfit("a function")
+
+
+def _of_class(value: Any, kind: type[Any]) -> Any:
+    if isinstance(value, kind):
+        return value
+    raise Unfit(_instance(kind, value))
 
 
 def _instance(kind: type[Any], value: Any) -> str:
@@ -246,7 +287,9 @@ def _sequence(value: Any, origin: Any, hints: Sequence[Any]) -> tuple[Any, ...] 
             raise TypeError
         if not array and not isinstance(value, kind):
             raise TypeError
-        items = list(islice(iter(value), most and most + 1))  # TypeError for an array without dims
+        items = list(
+            itertools.islice(iter(value), most and most + 1)
+        )  # TypeError for an array without dims
         if (most and len(items) > most) or (fixed and len(items) != len(each)):
             raise TypeError
         rest = each if fixed else each * len(items)
@@ -258,7 +301,8 @@ def _sequence(value: Any, origin: Any, hints: Sequence[Any]) -> tuple[Any, ...] 
     return made if origin is list else tuple(made)
 
 
-def _mapping(value: Any, key: Any = Any, item: Any = Any) -> dict[Any, Any]:
+def _mapping(value: Any, hints: Sequence[Any]) -> dict[Any, Any]:
+    key, item = hints or (Any, Any)
     try:
         if not isinstance(value, Mapping):
             raise Unfit

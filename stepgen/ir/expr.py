@@ -100,9 +100,9 @@ class Expr:
         return Expr, (self.terms,)
 
     def __eq__(self, other: object) -> bool:
-        if isinstance(other, Rational):
-            other = as_expr(other)
-        return isinstance(other, Expr) and (self is other or self.terms == other.terms)
+        if isinstance(other, Expr):
+            return self is other or self.terms == other.terms
+        return isinstance(other, Rational) and self.terms == as_expr(other).terms
 
     def __lt__(self, other: Expr | Number) -> bool:
         """Of numbers alone."""
@@ -301,8 +301,12 @@ class Expr:
 
         return value(self, values)
 
-    def __str__(self) -> str:
+    @cached_property
+    def _text(self) -> str:
         return text(self)
+
+    def __str__(self) -> str:
+        return self._text
 
     def __repr__(self) -> str:
         return f"Expr({self})"

@@ -6,7 +6,7 @@ from typing import Any
 
 from stepgen.ir.absent import remedy
 from stepgen.ir.docstrings import about
-from stepgen.ir.function import function_types, maker
+from stepgen.ir.function import function_types, kind_of, maker
 
 
 def _listed(functions: Functions) -> str:
@@ -26,10 +26,10 @@ class Functions:
         return "sg.fn"
 
     def __getattr__(self, name: str) -> Any:
-        if name.startswith("_") or name not in function_types():
+        kind = None if name.startswith("_") else kind_of(name)
+        if kind is None:
             hint = remedy(name, function_types(), functions=False)
             raise AttributeError(f"there is no function {name!r}{hint}")
-        kind = function_types()[name]
         made = maker(kind)
         made.__doc__ = about(kind)
         return made

@@ -420,6 +420,12 @@ def function_types() -> dict[str, type[Function]]:
     return dict(sorted(_KINDS.items()))
 
 
+def kind_of(name: str) -> type[Function] | None:
+    """The function of this name; None if there is none."""
+    _load()
+    return _KINDS.get(name)
+
+
 def function(name: str, /, **parameters: Any) -> Function:
     """The function of this name.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import traceback
 from collections.abc import Callable
@@ -30,7 +31,7 @@ def user_line(inside: object = None) -> str:
         if frame.f_code is placed.__code__:
             return str(frame.f_locals["place"])
         frame = frame.f_back
-    return f"{Path(frame.f_code.co_filename).name}:{frame.f_lineno}"
+    return f"{os.path.basename(frame.f_code.co_filename)}:{frame.f_lineno}"
 
 
 def users_line(error: BaseException) -> str | None:
