@@ -5,6 +5,7 @@ So do units that only rewrite stop levels. The FIFOs between them vanish.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
@@ -51,7 +52,7 @@ def fuse(
     """
     rows = {unit.name: unit for unit in units}
     made_by = {c: unit.name for unit in units for c in unit.outputs.values()}
-    left, fused = dict(channels), dict[str, str]()
+    left, gone = dict(channels), _Gone(units)
     for name in list(rows):
         for port, channel in reversed([*rows[name].inputs.items()]):
             inner, outer = rows.get(made_by.get(channel, "")), rows[name]
@@ -71,19 +72,50 @@ def fuse(
             rows[name] = replace(Unit.in_order(name, params, reads, [y]), origin=outer.origin)
             left[y] = left[y].pipelined(params.delay(left[y].lanes))
             del rows[inner.name], left[channel]
-            moved = {operator: name for operator, unit in fused.items() if unit == inner.name}
-            fused |= moved | {inner.origin: name}
+            gone.add(inner, name)
+            gone.operators[inner.origin] = name
     for name in list(rows):
-        _rewrite(rows, left, fused, made_by, kept, extents, lanes_at, name)
+        _rewrite(rows, left, gone, made_by, kept, extents, lanes_at, name)
     for name in list(rows):
-        _append(rows, left, fused, made_by, kept, lanes_at, name)
-    return list(rows.values()), left, fused
+        _append(rows, left, gone, made_by, kept, lanes_at, name)
+    return list(rows.values()), left, gone.fused()
+
+
+class _Gone:
+    """Units that became part of others, and the operators of which no unit is left.
+
+    Attributes
+    ----------
+    operators : dict of str to str
+        By operator, the unit that it became part of, which may be gone itself.
+    """
+
+    def __init__(self, units: Sequence[Unit]) -> None:
+        self.operators: dict[str, str] = {}
+        self._into: dict[str, str] = {}
+        self._left = Counter(unit.origin for unit in units)
+
+    def add(self, unit: Unit, into: str) -> None:
+        """Note that a unit became part of another one."""
+        self._into[unit.name] = into
+        self._left[unit.origin] -= 1
+        if unit.origin and not self._left[unit.origin]:
+            self.operators[unit.origin] = into
+
+    def fused(self) -> dict[str, str]:
+        """By operator, the unit that it is part of in the end."""
+        found = {}
+        for operator, unit in self.operators.items():
+            while unit in self._into:
+                unit = self._into[unit]
+            found[operator] = unit
+        return found
 
 
 def _rewrite(
     rows: dict[str, Unit],
     channels: dict[str, Channel],
-    fused: dict[str, str],
+    gone: _Gone,
     made_by: dict[str, str],
     kept: Collection[str],
     extents: Mapping[str, Extents],
@@ -107,7 +139,7 @@ def _rewrite(
     rows[unit.name] = replace(unit, outputs={**unit.outputs, port: y}, restops=restops)
     made_by[y] = unit.name
     channels[y] = replace(after, depth=max(before.depth, after.depth)).pipelined(before.delay)
-    _joined(rows, fused, name, unit.name)
+    gone.add(rows.pop(name), unit.name)
     del channels[x]
 
 
@@ -116,18 +148,10 @@ def _behind(port: str, unit: Unit) -> list[Restop]:
     return [replace(restop, port=port) for restop in unit.restops]
 
 
-def _joined(rows: dict[str, Unit], fused: dict[str, str], name: str, into: str) -> None:
-    """Remove a unit that became part of another."""
-    gone = rows.pop(name)
-    fused |= {operator: into for operator, of in fused.items() if of == name}
-    if gone.origin and all(unit.origin != gone.origin for unit in rows.values()):
-        fused[gone.origin] = into
-
-
 def _append(
     rows: dict[str, Unit],
     channels: dict[str, Channel],
-    fused: dict[str, str],
+    gone: _Gone,
     made_by: Mapping[str, str],
     kept: Collection[str],
     lanes_at: Mapping[str, int],
@@ -151,5 +175,5 @@ def _append(
     restops = (*unit.restops, *_behind(port, rows[name]))
     rows[unit.name] = replace(unit, outputs=outputs, epilogue=epilogue, restops=restops)
     channels[y] = replace(after, depth=max(before.depth, after.depth)).pipelined(delay)
-    _joined(rows, fused, name, unit.name)
+    gone.add(rows.pop(name), unit.name)
     del channels[x]

@@ -18,7 +18,7 @@ from stepgen.compile.memory_map import number_bits_of, place_tensors, widened
 from stepgen.compile.one_by_one import Output, at_a_time
 from stepgen.compile.rereading import reread
 from stepgen.compile.unzip import unzipped
-from stepgen.compile.whole import gathered
+from stepgen.compile.whole import gathered, written
 from stepgen.hw.design.pace import Extent, Extents, span
 from stepgen.hw.design.params import UnitParams, unfinished
 from stepgen.hw.design.sharing import SHARED, USUAL, sharing
@@ -74,6 +74,8 @@ class Lowering:
         Bits of an address on a wire.
     whole : set of str
         Names of the nodes whose tiles are collected before they are sent on.
+    written : set of str
+        The tensors that the program writes.
     current : str
         Name of the node that is being lowered.
     loads, stores, within : list
@@ -94,6 +96,7 @@ class Lowering:
     on_cycles: set[str] = field(init=False)
     number_bits: int = field(init=False)
     whole: set[str] = field(init=False)
+    written: set[str] = field(init=False)
     loads: list[tuple[str, str]] = field(default_factory=list)
     stores: list[tuple[str, str, str]] = field(default_factory=list)
     within: list[int] = field(default_factory=list)
@@ -106,7 +109,7 @@ class Lowering:
 
     def __post_init__(self) -> None:
         self.on_cycles = on_cycles(self.graph)
-        self.whole = gathered(self.graph)
+        self.whole, self.written = gathered(self.graph), written(self.graph)
         self.number_bits = number_bits_of(self.graph)
         self._nodes = {node.name: node for node in self.graph.nodes}
 

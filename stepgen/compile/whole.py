@@ -41,13 +41,10 @@ def gathered(graph: Graph) -> set[str]:
     return found
 
 
-def written(node: Node) -> bool:
-    """Whether the program also writes the tensor of a load."""
-    tensor = node.attrs["tensor"]
-    return any(
-        other.attrs.get("tensor") == tensor and other.face.writes is not None
-        for other in node.graph.nodes
-    )
+def written(graph: Graph) -> set[str]:
+    """The tensors that the program writes."""
+    writers = (node for node in graph.nodes if node.face.writes is not None)
+    return {node.attrs["tensor"] for node in writers if "tensor" in node.attrs}  # others: buffers
 
 
 def _in_parts(node: Node, accesses: Collection[str]) -> bool:
@@ -88,6 +85,6 @@ def _waits(user: Node, node: Node, accesses: Collection[str]) -> bool:
     than what was read there row by row.
     """
     if user.face.reads == "tensor":
-        return written(user)
+        return user.attrs["tensor"] in written(user.graph)
     tile = user.attrs.get("tile")
     return node.name in accesses and user.name in accesses and tile == node.attrs.get("tile")

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from stepgen.compile.circuit import Circuit
 from stepgen.compile.stop_use import stops_unused
-from stepgen.compile.whole import written
 from stepgen.ir.affine import affine, last_tile, reading, reading_text
 from stepgen.ir.dims import indicators, static
 from stepgen.ir.errors import StepError
@@ -119,7 +118,7 @@ class LinearOffchipLoad(Operator, Circuit):
             offset=node.attrs["offset"],
             ref_level=None if ref is None else wire_levels(ref.dtype),
             prompt=ref is not None and stops_unused(node.outputs[0]),
-            whole=ref is not None and written(node),
+            whole=ref is not None and node.attrs["tensor"] in to.written,
         )
 
 

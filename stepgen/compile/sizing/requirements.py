@@ -13,6 +13,9 @@ from stepgen.hw.design.pace import RUN, Pace
 ENTIRE = Pace(RUN)
 """Of what no clock sends, by the entire run."""
 
+_At = int | frozenset[int]
+"""A part whose groups are the epochs, or the sources that have epochs in common."""
+
 
 @dataclass(frozen=True)
 class Clock:
@@ -83,6 +86,7 @@ class Requirement:
 
 def requirements(block: Block) -> Iterator[Requirement]:
     """All requirements of a block, except those that its structure meets."""
+    clocks = _Clocks(block)
     for joint in block.order:
         for full in block.ins[joint]:
             alike: dict[tuple[frozenset[int], tuple[tuple[int, int], ...]], list[Edge]] = {}
@@ -91,12 +95,14 @@ def requirements(block: Block) -> Iterator[Requirement]:
                 if awaited == full or never_waits(block, joint, full, awaited):
                     continue
                 clock = block.clock(full, awaited)
-                choices = _choices(block, clock, joint, full, awaited)
+                choices = clocks.choices(clock, full, awaited)
                 by = block.sources(full) | block.sources(awaited) if clock is None else {clock}
                 key = frozenset(by), tuple((c.level, c.epochs) for c in choices)
-                if choices:
-                    alike.setdefault(key, []).append(awaited)
-                    known.setdefault(key, Requirement(block, full, (awaited,), choices))
+                if not choices:
+                    continue
+                alike.setdefault(key, []).append(awaited)
+                if key not in known:
+                    known[key] = Requirement(block, full, (awaited,), choices)
             for key, need in known.items():
                 yield replace(need, awaited=(*alike[key],))
 
@@ -109,30 +115,63 @@ def never_waits(block: Block, joint: int, full: Edge, awaited: Edge) -> bool:
     return _routed_together(block, joint, full, awaited)
 
 
-def _choices(
-    block: Block, clock: int | None, joint: int, full: Edge, awaited: Edge
-) -> tuple[Clock, ...]:
-    """The clocks that bound when the awaited beats arrive; none if they never wait for `full`."""
-    meets = block.parts[joint].meets
-    choices = []
-    if clock is None:
-        sources = block.sources(full) | block.sources(awaited)
-        known = [(0, one.paces) for one in block.numberings if sources <= one.levels.keys()]
-    else:
-        levels = (*range(block.levels(clock) + 1), RUN)
-        known = [(level, block.paces(clock, level)) for level in levels]
-    for level, paces in known:
-        a, b = paces[full.name], paces[awaited.name]
-        if not (a.aligned and b.aligned) or math.isinf(b.lag):
-            continue
-        if a.level < meets.get(full.name, 0) or b.level < meets.get(awaited.name, 0):
-            continue
-        if b.prompt:
-            return ()
-        choices.append(Clock(level, int(b.lag) + 1, paces))
-    if clock is None:
-        choices.append(Clock(RUN, 1, {}))
-    return tuple(choices)
+class _Clocks:
+    """The clocks of a block that bound when awaited beats arrive.
+
+    A merge of k inputs has a pair of any two, so what depends on one of them is kept.
+    """
+
+    def __init__(self, block: Block) -> None:
+        self._block = block
+        self._paces: dict[_At, list[tuple[int, dict[str, Pace]]]] = {}
+        self._steady: dict[tuple[_At, Edge], tuple[bool, ...]] = {}
+        self._choices: dict[tuple[_At, Edge, tuple[bool, ...]], tuple[Clock, ...]] = {}
+
+    def choices(self, clock: int | None, full: Edge, awaited: Edge) -> tuple[Clock, ...]:
+        """Those of two inputs of a part; none if the awaited beats never wait for `full`."""
+        block = self._block
+        at = block.sources(full) | block.sources(awaited) if clock is None else clock
+        steady = self._of_input(at, full)
+        key = at, awaited, steady
+        if key not in self._choices:
+            self._choices[key] = self._bounding(at, awaited, steady)
+        return self._choices[key]
+
+    def _at(self, at: _At) -> list[tuple[int, dict[str, Pace]]]:
+        """Levels of a clock, or of what several sources have in common, and paces by each."""
+        if at not in self._paces:
+            block = self._block
+            if isinstance(at, frozenset):
+                found = [(0, one.paces) for one in block.numberings if at <= one.levels.keys()]
+            else:
+                levels = (*range(block.levels(at) + 1), RUN)
+                found = [(level, block.paces(at, level)) for level in levels]
+            self._paces[at] = found
+        return self._paces[at]
+
+    def _of_input(self, at: _At, edge: Edge) -> tuple[bool, ...]:
+        """By which levels an input comes in groups that its part takes."""
+        key = at, edge
+        if key not in self._steady:
+            least = self._block.parts[edge.head].meets.get(edge.name, 0)
+            paces = [paces[edge.name] for _, paces in self._at(at)]
+            self._steady[key] = tuple(one.aligned and one.level >= least for one in paces)
+        return self._steady[key]
+
+    def _bounding(self, at: _At, awaited: Edge, steady: tuple[bool, ...]) -> tuple[Clock, ...]:
+        """Those by whose levels the other input, which is full, is steady."""
+        choices = []
+        own = self._of_input(at, awaited)
+        for (level, paces), one, other in zip(self._at(at), own, steady, strict=True):
+            pace = paces[awaited.name]
+            if not (one and other) or math.isinf(pace.lag):
+                continue
+            if pace.prompt:
+                return ()
+            choices.append(Clock(level, int(pace.lag) + 1, paces))
+        if isinstance(at, frozenset):
+            choices.append(Clock(RUN, 1, {}))
+        return tuple(choices)
 
 
 def _routed_together(block: Block, joint: int, full: Edge, awaited: Edge) -> bool:
