@@ -71,10 +71,10 @@ class Pair(wiring.Component):
                 second.data[low].eq(beat.data[low]),
             ]
 
-        m.submodules.rows = rows = memory.Memory(
+        m.submodules.places = places = memory.Memory(
             shape=len(self.data), depth=ROWS_OF_X, init=[], attrs=read_at_once(platform)
         )
-        write, read = rows.write_port(), rows.read_port(domain="comb")
+        write, read = places.write_port(), places.read_port(domain="comb")
         put, _ = counter(m, push, ROWS_OF_X)
         take, _ = counter(m, pop, ROWS_OF_X)
         m.d.comb += [
