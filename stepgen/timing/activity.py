@@ -80,9 +80,9 @@ class Trace:
             yield Activity(unit, name, busy, starved, full, changes[order], states[order])
 
 
-def spent(M: Cycles, actors: Sequence[int], cycles: int) -> Cycles:
+def spent(M: Cycles, actors: Sequence[int] | Cycles, cycles: int) -> Cycles:
     """Cycles that actors spent in each state until the end of a run, of shape [actors, states]."""
-    a = np.array(actors, np.int64)
+    a = np.asarray(actors, np.int64)
     counts: Cycles = M[a[:, None] + k.BUSY + np.arange(len(STATES))]
     counts[np.arange(len(a)), M[a + k.STATE]] += np.maximum(0, cycles - M[a + k.LAST])
     return counts

@@ -35,6 +35,7 @@ from stepgen.timing.fingerprint import fingerprint
 
 Function = Callable[..., Any]
 Words = npt.NDArray[np.int64]
+Engine = Callable[[Words, Words, int, int], int]
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -69,7 +70,7 @@ def step(function: Function) -> int:
     return _address(function)
 
 
-def engine(run: Function) -> Callable[[Words, Words, int, int], int]:
+def engine(run: Function) -> Engine:
     """The kernel's loop, compiled; it takes the addresses of the step functions."""
     word, words = ctypes.c_int64, ctypes.c_void_p
     code = ctypes.CFUNCTYPE(word, words, words, word, word)(_address(run))

@@ -15,7 +15,7 @@ from stepgen.timing.activity import Cycles
 from stepgen.timing.endless import Endless
 from stepgen.timing.layout import Layout
 from stepgen.timing.scratch import Entries
-from stepgen.timing.stepping import advance
+from stepgen.timing.stepping import Stepper
 from stepgen.timing.watch import watcher
 
 MAX_CYCLES = 1 << 40
@@ -93,9 +93,9 @@ def drive(layout: Layout, *, limit: int = MAX_CYCLES, arena: int = 0) -> Driven:
         M = np.concatenate([M, np.zeros(arena, dtype=np.int64)])
     log, trace = int(M[k.LOG]), int(M[k.TRACE])
     logs, traces = Entries(), Entries()
-    endless = Endless(layout)
+    stepper, endless = Stepper(layout), Endless(layout)
     while True:
-        why = advance(layout, M, last)
+        why = stepper.advance(M, last)
         t = int(M[k.CYCLE])
         watcher().ran(t)
         if why == k.FAILED:

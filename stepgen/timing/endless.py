@@ -24,10 +24,8 @@ class Endless:
 
     def __init__(self, layout: Layout) -> None:
         self._layout = layout
-        heads = [np.arange(actor.address, actor.address + k.OWN) for actor in layout.actors]
-        self._heads = np.concatenate([np.zeros(0, np.int64), *heads]) - k.HEADER
         self._state: Cycles | None = None
-        self._busy = np.zeros(len(layout.actors), np.int64)
+        self._busy: Cycles = np.zeros(0, np.int64)
         self._cycle = 0
 
     def look(self, M: Cycles, t: int) -> None:
@@ -42,10 +40,12 @@ class Endless:
             return
         if self._state is not None and t - self._cycle < CYCLES:
             return
-        state = M[k.HEADER : M[k.WHEEL]].copy()
-        state[self._heads] = 0
         actors = self._layout.actors
-        busy = spent(M, [actor.address for actor in actors], t)[:, k.WORKING]
+        addresses = np.array([actor.address for actor in actors], np.int64)
+        state = M[: M[k.WHEEL]].copy()
+        state[: k.HEADER] = 0
+        state[addresses[:, None] + np.arange(k.OWN)] = 0
+        busy = spent(M, addresses, t)[:, k.WORKING]
         if self._state is not None and np.array_equal(state, self._state):
             for actor, acted in zip(actors, busy - self._busy, strict=True):
                 if acted == t - self._cycle:

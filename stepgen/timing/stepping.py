@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from functools import cached_property
 from time import process_time
 from typing import Literal
 
@@ -53,32 +54,48 @@ def interpreted(steps: Sequence[k.Step], M: Cycles, last: int, most: int) -> int
         M[:] = words
 
 
-def advance(layout: Layout, M: Cycles, last: int) -> int:
-    """Run a layout for a while.
+class Stepper:
+    """Performs the steps of one run.
 
     Parameters
     ----------
     layout : Layout
         Whose steps they are.
-    M : int64 array
-        The state array.
-    last : int
-        The cycle until which to run.
-
-    Returns
-    -------
-    int
-        Why the run ended or paused, as `kernel.run` returns it.
     """
-    global _interpreted
-    if _compiled(layout):
-        addresses = np.array([compiled.step(step) for step in layout.steps], np.int64)
-        return compiled.engine(k.run)(addresses, M, last, SLICE)
-    begun = process_time()
-    most = SHORT if _interpreted >= FEW else FIRST
-    result = interpreted(layout.steps, M, last, most)
-    _interpreted += process_time() - begun
-    return result
+
+    def __init__(self, layout: Layout) -> None:
+        self._layout = layout
+
+    def advance(self, M: Cycles, last: int) -> int:
+        """Run for a while.
+
+        Parameters
+        ----------
+        M : int64 array
+            The state array.
+        last : int
+            The cycle until which to run.
+
+        Returns
+        -------
+        int
+            Why the run ended or paused, as `kernel.run` returns it.
+        """
+        global _interpreted
+        if _compiled(self._layout):
+            addresses, engine = self._code
+            return engine(addresses, M, last, SLICE)
+        begun = process_time()
+        most = SHORT if _interpreted >= FEW else FIRST
+        result = interpreted(self._layout.steps, M, last, most)
+        _interpreted += process_time() - begun
+        return result
+
+    @cached_property
+    def _code(self) -> tuple[Cycles, compiled.Engine]:
+        """The addresses of the compiled steps, and the loop that takes them."""
+        addresses = [compiled.step(step) for step in self._layout.steps]
+        return np.array(addresses, np.int64), compiled.engine(k.run)
 
 
 def _compiled(layout: Layout) -> bool:

@@ -17,7 +17,7 @@ from stepgen.ir.memory_timing import MemoryTiming
 from stepgen.ir.wire import BARE, DONE, Beats
 from stepgen.timing import kernel as k
 from stepgen.timing.design_layout import DesignLayout, Run
-from stepgen.timing.stepping import advance
+from stepgen.timing.stepping import Stepper
 
 SEEDS, MOST_SEEDS, ENOUGH = 2, 8, 10
 WITHOUT_PACE = {"source", "sink", "discard", "store", "memory", "axi", "eager_merge", "loader"}
@@ -145,10 +145,10 @@ class Bench:
             if unit.params.decides:
                 ports[unit.name] = to_beats([np.ones(1, np.bool_)] * len(given["x"]), 0, bool)
         layout = self.layout.of_run(Run(ports, memory=MemoryTiming(read_latency=3)))
-        M = layout.build()
+        M, stepper = layout.build(), Stepper(layout)
         why = k.PAUSED
         while why == k.PAUSED:
-            why = advance(layout, M, 1 << 16)
+            why = stepper.advance(M, 1 << 16)
         assert why in (k.QUIET, k.FINISHED)
         found = {}
         for name in self.case.outputs:
