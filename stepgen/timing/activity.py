@@ -10,12 +10,10 @@ import numpy.typing as npt
 
 from stepgen.timing import kernel as k
 from stepgen.timing.layout import Layout
+from stepgen.timing.sorting import split
 from stepgen.timing.states import STATES
 
 Cycles = npt.NDArray[np.int64]
-
-KEY = (1 << k.KEY_BITS) - 1
-"""The bits of a log entry that hold actor and state."""
 
 
 @dataclass(frozen=True)
@@ -86,13 +84,3 @@ def spent(M: Cycles, actors: Sequence[int] | Cycles, cycles: int) -> Cycles:
     counts: Cycles = M[a[:, None] + k.BUSY + np.arange(len(STATES))]
     counts[np.arange(len(a)), M[a + k.STATE]] += np.maximum(0, cycles - M[a + k.LAST])
     return counts
-
-
-def split(entries: Cycles, count: int) -> list[Cycles]:
-    """Cycles of log entries by key; keys are in the low bits and below `count`."""
-    keys = entries & KEY
-    if count <= 1 << 16:
-        keys = keys.astype(np.uint16)  # sorted by radix, much faster
-    order = np.argsort(keys, kind="stable")
-    ends = np.cumsum(np.bincount(keys, minlength=count))
-    return np.split(entries[order] >> k.KEY_BITS, ends[:-1])

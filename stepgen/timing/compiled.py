@@ -1,4 +1,4 @@
-"""Compiled code of the engine and of step functions, in a cache.
+"""Compiled code of the kernel's loops and of step functions, in a cache.
 
 Step functions are plain Python. A process of its own compiles those that runs need, so that nobody
 waits: until it is done they are interpreted (see `stepgen.timing.stepping`). Object files are named
@@ -35,7 +35,7 @@ from stepgen.timing.fingerprint import fingerprint
 
 Function = Callable[..., Any]
 Words = npt.NDArray[np.int64]
-Engine = Callable[[Words, Words, int, int], int]
+Loop = Callable[[Words, Words, int, int], int]
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -70,13 +70,13 @@ def step(function: Function) -> int:
     return _address(function)
 
 
-def engine(run: Function) -> Engine:
-    """The kernel's loop, compiled; it takes the addresses of the step functions."""
+def loop(function: Function) -> Loop:
+    """One of `kernel.loops`, compiled; `kernel.run` takes the addresses of step functions."""
     word, words = ctypes.c_int64, ctypes.c_void_p
-    code = ctypes.CFUNCTYPE(word, words, words, word, word)(_address(run))
+    code = ctypes.CFUNCTYPE(word, words, words, word, word)(_address(function))
 
-    def called(steps: Words, M: Words, limit: int, most: int) -> int:
-        return int(code(steps.ctypes.data, M.ctypes.data, limit, most))
+    def called(first: Words, M: Words, a: int, b: int) -> int:
+        return int(code(first.ctypes.data, M.ctypes.data, a, b))
 
     return called
 
@@ -109,8 +109,7 @@ def compile_all(names: Iterable[str]) -> None:
     """
     from stepgen.timing import kernel
 
-    run: Function = kernel.run
-    first = [*map(_found, names), run]
+    first: list[Function] = [*map(_found, names), *kernel.loops]
     for name in _modules():
         importlib.import_module(name)
     for function in [*first, *kernel.known_steps]:
@@ -172,7 +171,7 @@ def _make(function: Function, name: str | None, symbol: str) -> int:
     """The address of a function, which is compiled, and its code kept."""
     from stepgen.timing import compiler, kernel, machine_code
 
-    make = compiler.engine if function is kernel.run else compiler.step
+    make = compiler.loop if function in kernel.loops else compiler.step
     made = make(function, symbol)
     if name is not None and made.alone:  # else numba, which it refers to, has to be there
         _keep(name, made.code)

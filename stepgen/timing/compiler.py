@@ -51,10 +51,10 @@ def step(function: Function, name: str) -> machine_code.ObjectFile:
     return _object(made, "ptr i64 i64", name)
 
 
-def engine(run: Function, name: str) -> machine_code.ObjectFile:
-    """An object file with the kernel's loop, which takes the addresses of step functions."""
+def loop(function: Function, name: str) -> machine_code.ObjectFile:
+    """An object file with one of `kernel.loops`, such as that over step functions by address."""
     _set_up()
-    made = numba.cfunc(_WORD(_WORDS, _WORDS, _WORD, _WORD))(run)
+    made = numba.cfunc(_WORD(_WORDS, _WORDS, _WORD, _WORD))(function)
     return _object(made, "ptr ptr i64 i64", name)
 
 

@@ -15,9 +15,10 @@ from functools import cache
 
 from stepgen.hw.design.table import Design
 from stepgen.timing import kernel as k
-from stepgen.timing.activity import Trace, split
+from stepgen.timing.activity import Trace
 from stepgen.timing.design_layout import DesignLayout, Run
 from stepgen.timing.drive import MAX_CYCLES, Driven, drive
+from stepgen.timing.sorting import split
 
 MOST_STEPS = 300_000
 """Steps after which a path is left as it is; the cycles before then belong to its first span."""

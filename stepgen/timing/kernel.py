@@ -136,6 +136,7 @@ READY = 0
 
 KEY_BITS = 20
 """Low bits of a log entry, which identify the actor or channel; the cycle is above them."""
+KEY = (1 << KEY_BITS) - 1
 
 # States of an actor: busy, starved, full
 WORKING, EMPTY_INPUT, FULL_OUTPUT = 0, 1, 2
@@ -464,3 +465,39 @@ def run(steps: Sequence[Any], M: Memory, limit: int, most: int) -> int:
             a = follower
         t += 1
     return back(M, FINISHED, limit) if ended else back(M, LIMIT, t)
+
+
+def sort(entries: Memory, M: Memory, keys: int, count: int) -> int:
+    """Sort entries of a log by their keys, in the order in which those of each key were logged.
+
+    Parameters
+    ----------
+    entries : int64 array
+        The cycle, and in its low bits a key below `keys`.
+    M : int64 array
+        `keys` zeros, and space for the cycles that are written behind them. Then each of the
+        `keys` words is the address of what follows the cycles of its key.
+    keys, count : int
+        Number of keys, and of entries.
+
+    Returns
+    -------
+    int
+        0.
+    """
+    for n in range(count):
+        M[entries[n] & KEY] += 1
+    place = keys
+    for key in range(keys):
+        size = M[key]
+        M[key] = place
+        place += size
+    for n in range(count):
+        key = entries[n] & KEY
+        M[M[key]] = entries[n] >> KEY_BITS
+        M[key] += 1
+    return 0
+
+
+loops = (run, sort)
+"""What compiled code has besides the step functions."""

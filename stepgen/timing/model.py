@@ -18,10 +18,11 @@ from stepgen.ir.stalls import Stalls
 from stepgen.ir.wire import Beats
 from stepgen.timing import kernel as k
 from stepgen.timing import own_steps
-from stepgen.timing.activity import Activity, Cycles, Trace, split
+from stepgen.timing.activity import Activity, Cycles, Trace
 from stepgen.timing.deadlock import advised, explain
 from stepgen.timing.design_layout import DesignLayout, Run
 from stepgen.timing.drive import MAX_CYCLES, Driven, drive
+from stepgen.timing.sorting import split
 
 
 @dataclass(frozen=True)

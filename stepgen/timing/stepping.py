@@ -16,8 +16,8 @@ import numpy as np
 
 from stepgen.timing import compiled
 from stepgen.timing import kernel as k
-from stepgen.timing.activity import Cycles
 from stepgen.timing.layout import Layout
+from stepgen.timing.scratch import Words
 
 Engine = Literal["either", "interpreted", "compiled"]
 
@@ -45,7 +45,7 @@ def using(engine: Engine) -> Iterator[None]:
         _engine = before
 
 
-def interpreted(steps: Sequence[k.Step], M: Cycles, last: int, most: int) -> int:
+def interpreted(steps: Sequence[k.Step], M: Words, last: int, most: int) -> int:
     """Run as `kernel.run` does; `M` is an array before and after."""
     words = M.tolist()
     try:
@@ -66,7 +66,7 @@ class Stepper:
     def __init__(self, layout: Layout) -> None:
         self._layout = layout
 
-    def advance(self, M: Cycles, last: int) -> int:
+    def advance(self, M: Words, last: int) -> int:
         """Run for a while.
 
         Parameters
@@ -82,9 +82,9 @@ class Stepper:
             Why the run ended or paused, as `kernel.run` returns it.
         """
         global _interpreted
-        if _compiled(self._layout):
-            addresses, engine = self._code
-            return engine(addresses, M, last, SLICE)
+        if is_compiled([k.run, *self._layout.steps]):
+            addresses, loop = self._code
+            return loop(addresses, M, last, SLICE)
         begun = process_time()
         most = SHORT if _interpreted >= FEW else FIRST
         result = interpreted(self._layout.steps, M, last, most)
@@ -92,15 +92,16 @@ class Stepper:
         return result
 
     @cached_property
-    def _code(self) -> tuple[Cycles, compiled.Engine]:
+    def _code(self) -> tuple[Words, compiled.Loop]:
         """The addresses of the compiled steps, and the loop that takes them."""
         addresses = [compiled.step(step) for step in self._layout.steps]
-        return np.array(addresses, np.int64), compiled.engine(k.run)
+        return np.array(addresses, np.int64), compiled.loop(k.run)
 
 
-def _compiled(layout: Layout) -> bool:
+def is_compiled(functions: Sequence[compiled.Function]) -> bool:
+    """Whether these functions are now taken from compiled code."""
     if _engine != "either":
         return _engine == "compiled"
     if compiled.turned_off() or _interpreted < FEW:
         return False
-    return compiled.available([k.run, *layout.steps])
+    return compiled.available(functions)

@@ -28,12 +28,12 @@ from stepgen.hw.verilog import written
 from stepgen.ir.errors import StepError
 from stepgen.ir.sdram_timing import SdramTiming
 from stepgen.ir.stalls import Stalls
-from stepgen.timing.activity import split
 from stepgen.timing.bursts import make_burst
 from stepgen.timing.drive import drive
 from stepgen.timing.kernel import packed
 from stepgen.timing.layout import Layout
 from stepgen.timing.sdram import build_sdram
+from stepgen.timing.sorting import split
 from stepgen.tools.shipped import shipped
 
 TIMING = SdramTiming(

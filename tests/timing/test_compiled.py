@@ -78,7 +78,7 @@ def test_a_first_command_waits_for_no_compiler(tmp_path: Path) -> None:
     (folder,) = tmp_path.glob("compiled-*")
     with (folder / "lock").open() as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)  # until all is compiled
-    names = {compiled._name(function) for function in (kernel.run, *kernel.known_steps)}
+    names = {compiled._name(function) for function in (*kernel.loops, *kernel.known_steps)}
     assert names <= {path.stem for path in folder.glob("*.o")}
     count = len([*folder.iterdir()])
     again = subprocess.run(command, env=env, capture_output=True, text=True, check=True)
@@ -89,7 +89,7 @@ def test_a_first_command_waits_for_no_compiler(tmp_path: Path) -> None:
 def test_all_steps_have_a_name_for_their_code() -> None:
     for name in compiled._modules():
         importlib.import_module(name)
-    nameless = [f for f in (kernel.run, *kernel.known_steps) if compiled._name(f) is None]
+    nameless = [f for f in (*kernel.loops, *kernel.known_steps) if compiled._name(f) is None]
     assert not nameless
     assert len(kernel.known_steps) > 100
 

@@ -12,7 +12,7 @@ from stepgen.ir.graph import Graph
 from stepgen.ir.stream import Node
 from stepgen.ir.wire import KIND_MASK, VALUE, Beats
 from stepgen.timing import kernel as k
-from stepgen.timing.activity import KEY, Cycles, Trace, spent
+from stepgen.timing.activity import Cycles, Trace, spent
 from stepgen.timing.deadlock import advised, explain
 from stepgen.timing.drive import MAX_CYCLES, TooLong, drive
 from stepgen.timing.states import STATES
@@ -204,6 +204,6 @@ def _choices(program: TileProgram, notes: Cycles) -> dict[str, list[int]]:
     """The inputs that each merge took, in order of time."""
     choices: dict[str, list[int]] = {}
     for entry in notes:
-        node, index = program.notes[int(entry & KEY) >> 1]
+        node, index = program.notes[int(entry & k.KEY) >> 1]
         choices.setdefault(node, []).append(index)
     return choices
