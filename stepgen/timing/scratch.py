@@ -20,8 +20,8 @@ MOST = 1 << 21
 
 _thread = threading.local()
 
-_UNUSED = sys.getrefcount(np.zeros(0)) + 2
-"""References to an array that is only kept: of the list, and of the loop that looks at it."""
+_UNUSED = next(sys.getrefcount(array) for array in [np.zeros(0)])
+"""References to an array that only a list holds, as a loop over the list sees it."""
 
 
 def scratch(words: int) -> Words:
