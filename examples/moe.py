@@ -53,13 +53,14 @@ def moe(
     tile : int
         Rows of a static tile, most rows of a capped one.
     columns : int, optional
-        Columns of a weight tile: by default 64, and 8 if results leave by columns.
+        Columns of a weight tile: by default 64, or 8 if results leave by columns, or all of fewer.
     tiling : {"static", "dynamic", "capped"}
         How the tokens of an expert are grouped.
     results : {"rows", "columns"}
         How results leave. By rows `y` has ``[tokens * top, hidden]``. By columns, which needs
         dynamic tiles, it has one block after the other, each of `columns` columns of all these
-        rows: ``[hidden / columns * tokens * top, columns]``.
+        rows: ``[hidden / columns * tokens * top, columns]``. If selectors choose fewer rows, blocks
+        are as much shorter.
     references : bool
         Whether tokens are stored once and references to them are routed, not the tokens.
     routing : int array of shape [tokens, top], optional
@@ -86,9 +87,12 @@ def moe(
             f"all rows of an expert"
         )
     if columns is None:
-        columns = 8 if by_columns else 64
+        columns = min(8 if by_columns else 64, hidden)
     if columns < 1 or hidden % columns:
-        raise sg.StepError(f"moe needs hidden divisible by columns, not {hidden} by {columns}")
+        raise sg.StepError(
+            f"moe needs hidden divisible by columns, those of a tile of weights, not {hidden} by "
+            f"{columns}"
+        )
     routing = checked("moe", routing, tokens=tokens, experts=experts, top=top)
     if not np.isfinite(skew):
         raise sg.StepError(f"moe needs a skew that is a number, not {skew}")

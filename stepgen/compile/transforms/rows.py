@@ -11,6 +11,7 @@ from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 
 from stepgen.ir.dtypes import FLAG, Selector, Tile
+from stepgen.ir.expr import constant
 from stepgen.ir.graph import Graph
 from stepgen.ir.stream import Node, Stream
 
@@ -29,8 +30,8 @@ class Rows:
     ends : tuple of Node
         Operators that split tiles into their rows.
     apart : bool
-        Whether all operators before treat rows independently, and no output of the program has a
-        structure that depends on how rows are packed.
+        Whether all operators before treat rows independently, each comes once, and no output of the
+        program has a structure that depends on how rows are packed.
     """
 
     carried: frozenset[Stream]
@@ -78,7 +79,7 @@ def follow(packed: Stream, others: Collection[Stream] = frozenset()) -> Rows:
         nonlocal apart
         if place in carrying and index == 0 and takes_apart(node):
             ends[node] = None
-            apart = apart and not place[1]
+            apart = apart and not place[1] and _comes_once(place[0], packed, mine)
             return False
         if node.face.is_sink:
             apart = False
@@ -88,6 +89,25 @@ def follow(packed: Stream, others: Collection[Stream] = frozenset()) -> Rows:
 
     _walk(packed, onward)
     return Rows(mine, tuple(ends), apart)
+
+
+def _comes_once(stream: Stream, packed: Stream, carrying: Collection[Stream]) -> bool:
+    """Whether a stream has one tile for each packed one.
+
+    Of tiles that come several times all copies of one precede those of the next. Copies of all
+    rows would come in another order if their number in a tile changed.
+    """
+    copies, seen = constant(1), {stream}
+    while stream != packed:
+        node = stream.origin.node
+        before = next((x for x in node.inputs if x in carrying and x not in seen), None)
+        if before is None:
+            break  # in a loop
+        if node.op in ("accum", "expand", "bufferize", "streamify"):
+            copies = copies * stream.totals[0] / before.totals[0]
+        stream = before
+        seen.add(stream)
+    return copies == constant(1)
 
 
 def _carrying(packed: Stream) -> set[Place]:

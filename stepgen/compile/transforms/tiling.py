@@ -72,7 +72,8 @@ def static_tiling(program: Graph | Transformed, *, tile: int) -> Transformed:
     if not gathers:
         raise StepError(
             f"static_tiling finds no rows to tile in {before.graph.name}: no stream goes through "
-            f"promote or reshape, accum(retile_row) and in the end flat_map(retile_streamify)"
+            f"promote or reshape, accum(retile_row) and in the end, once, "
+            f"flat_map(retile_streamify)"
         )
     return _regathered(before, gathers, "reshape", {"dim": 0, "chunk": tile, "pad": 0})
 
@@ -137,7 +138,8 @@ def capped_tiling(program: Graph | Transformed, *, rows: int) -> Transformed:
     if not gathers:
         raise StepError(
             f"capped_tiling finds no rows to tile in {before.graph.name}: no stream goes through "
-            f"promote or reshape, accum(retile_row) and in the end flat_map(retile_streamify)"
+            f"promote or reshape, accum(retile_row) and in the end, once, "
+            f"flat_map(retile_streamify)"
         )
     return _regathered(before, gathers, "reshape", {"dim": 0, "chunk": rows, "pad": None})
 

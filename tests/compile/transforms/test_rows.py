@@ -173,6 +173,23 @@ def test_layers_whose_tiles_are_as_tall_as_their_weights(program: str) -> None:
     check_same(old, dynamic_tiling(shared), inputs)
 
 
+@pytest.mark.parametrize("repeat", ["expand", "streamify"])
+def test_rows_that_come_several_times_are_no_end(repeat: str) -> None:
+    """All of a tile come before they come again, so their order says how many are in a tile."""
+    g = sg.Graph("repeated")
+    packed = g.input("x", sg.f32[1, 4], ("T",)).promote().accum(fn.retile_row(), rank=1)
+    if repeat == "expand":
+        copies = packed.promote(0).expand(count=3)
+    else:
+        copies = packed.promote(0).bufferize(rank=1).streamify(count=3).flatten(0, 1)
+    g.output(copies.flat_map(fn.retile_streamify("row"), rank=0), "y")
+    with pytest.raises(sg.StepError, match="finds no rows to tile"):
+        capped_tiling(g, rows=2)
+    by_columns, _ = moe(**SIZES | {"tile": 2}, hidden=16, results="columns")
+    with pytest.raises(sg.StepError, match=r"finds no rows to tile .* in the end, once"):
+        static_tiling(by_columns, tile=2)
+
+
 def test_streams_that_are_packed_alike_may_be_joined() -> None:
     """Two gathers with one end: the padding of one is that of the other."""
     for tiling in ("static", "dynamic"):
