@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import product
 from math import gcd, prod
 from typing import TYPE_CHECKING
-
-import numpy as np
 
 from stepgen.ir.affine import affine, reading
 from stepgen.ir.errors import StepError
@@ -44,7 +42,16 @@ class Hazards:
 
         self._after = {node.name: nx.descendants(edges, node.name) for node in nodes}
         self._count = dict.fromkeys(self._after, 0)
-        self._last = {node.name: np.zeros(size, np.int64) for node in nodes}
+        self._last = {node.name: [0] * size for node in nodes}
+        self._parts = {node.name: prod(node.attrs["tile"]) // self._unit for node in nodes}
+        self._rivals = {node.name: list(self._rivals_of(node)) for node in nodes}
+
+    def _rivals_of(self, node: Node) -> Iterator[tuple[Node, bool, list[int]]]:
+        """Nodes one of whose accesses changes a node's, whether a path leads from each, and the
+        number of its last access of each part."""
+        for other in self.nodes:
+            if other is not node and not (_loads(other) and _loads(node)):
+                yield other, self._leads(other, node), self._last[other.name]
 
     def access(
         self, node: Node, number: int, waits: Callable[[Node, int], bool] | None = None
@@ -64,13 +71,13 @@ class Hazards:
         StepError
             If it does not wait for one that another order would put behind it.
         """
-        parts = prod(node.attrs["tile"]) // self._unit
+        parts = self._parts[node.name]
         part = slice(number * parts, (number + 1) * parts)
-        for other in self.nodes:
-            if other is node or (_loads(other) and _loads(node)):
+        for other, leads, accesses in self._rivals[node.name]:
+            if leads and waits is None:
                 continue
-            last = int(self._last[other.name][part].max())
-            if last and not (waits(other, last) if waits else self._leads(other, node)):
+            last = max(accesses[part])
+            if last and (waits is None or not waits(other, last)):
                 raise StepError(
                     f"{node.name} ({node.where}): tile {number} of tensor {self.tensor.name} is "
                     f"used in an order that the program does not decide: {other.name} "
@@ -78,7 +85,7 @@ class Hazards:
                     f"accesses waits for the other, as addresses made of its results would"
                 )
         self._count[node.name] += 1
-        self._last[node.name][part] = self._count[node.name]
+        self._last[node.name][part] = [self._count[node.name]] * parts
 
     def refuse_all(self) -> None:
         """Refuse a load of all tiles beside a store in no order with it, whatever it writes.

@@ -59,7 +59,7 @@ class Order:
         for number, (_, place) in enumerate(self._last):
             access = int(M[place])
             while access > NONE:
-                before, cycle, tile = (int(M[access + at]) for at in ACCESS)
+                before, cycle, tile = M[access : access + len(ACCESS)].tolist()
                 found.append((cycle, number, tile))
                 access = before
         for _, number, tile in sorted(found):

@@ -11,13 +11,16 @@ from stepgen.timing.tiles import positive
 from stepgen.timing.tiles.ports import KIND_SIMPLE, MEMORY, PORT
 
 MOST_CHANNELS = 1 << 16
+LONG = 4
+"""Periods of alike cycles from which on some are skipped: all but the first two and the last."""
 
 S = offsets(
     *MEMORY._fields,
     *("channels", "interval", "latency", "request_bytes", "rows_apart", "triangular"),
     *("updated", "position", "first_asking", "free"),
 )
-"""The record of the memory; `free` has a word per channel: when it can take a request."""
+"""The record of the memory; `free` has a word per channel: when it can take a request. As many
+words follow, for what it was a period before."""
 P = offsets(*PORT._fields, "order", "next_asking")
 """The record of a port; ports with requests to issue are linked in their order."""
 
@@ -93,14 +96,14 @@ class SimpleMemory:
             updated=0,
             position=0,
             first_asking=0,
-            free=[0] * self.channels,
+            free=[0] * 2 * self.channels,
         )
         return layout.reserve(one * (2 if self.stores_apart else 1))
 
     def port(self, layout: Layout, memory: int, *, write: bool = False) -> int:
         """Place the record of an operator's port in the state array and return its address."""
         if write and self.stores_apart:
-            memory += S.free + self.channels
+            memory += S.free + 2 * self.channels
         own = packed(
             P,
             model=memory,
@@ -156,6 +159,40 @@ def _precedes(M: Memory, one: int, other: int) -> bool:
 @helper
 def _update(M: Memory, memory: int, t: int) -> None:
     """Serve the requests issued before cycle `t`; all transfers that began before are known."""
+    now = M[memory + S.updated]
+    while now < t and M[memory + S.first_asking]:
+        cycles, period = _alike(M, memory, t - now)
+        if cycles >= LONG * period:
+            now += _skip(M, memory, now, cycles, period)
+        else:
+            end = now + max(cycles, 1)
+            while now < end:
+                _serve(M, memory, now)
+                now += 1
+    M[memory + S.updated] = t
+
+
+@helper
+def _alike(M: Memory, memory: int, most: int) -> tuple[int, int]:
+    """Cycles, at most `most`, in which the same ports issue as many requests as they can, and the
+    cycles after which the channels that they go to repeat."""
+    cycles, requests, port = most, 0, M[memory + S.first_asking]
+    while port:
+        cycles = min(cycles, M[port + P.left] // M[port + P.rate])
+        requests += M[port + P.rate]
+        port = M[port + P.next_asking]
+    if M[memory + S.triangular]:
+        requests = requests * (requests + 1) // 2
+    period: int = M[memory + S.channels]
+    common, rest = period, requests % period
+    while rest:
+        common, rest = rest, common % rest
+    return cycles, period // common
+
+
+@helper
+def _serve(M: Memory, memory: int, now: int) -> None:
+    """Serve the requests issued in cycle `now`."""
     channels, interval, latency = (
         M[memory + S.channels],
         M[memory + S.interval],
@@ -163,30 +200,53 @@ def _update(M: Memory, memory: int, t: int) -> None:
     )
     free, triangular = memory + S.free, M[memory + S.triangular]
     position = M[memory + S.position]
-    for now in range(M[memory + S.updated], t):
-        link = memory + S.first_asking
-        if M[link] == 0:
-            break
-        number = 0
-        while M[link]:
-            port = M[link]
-            count = min(M[port + P.left], M[port + P.rate])
-            last = now
-            for _ in range(count):
-                if triangular:
-                    position = (position + number) % channels
-                begin = max(M[free + position], now)
-                M[free + position] = begin + interval
-                last = max(last, begin)
-                number += 1
-                if not triangular:
-                    position = position + 1 if position + 1 < channels else 0
-            M[port + P.done] = max(M[port + P.done], last + latency)
-            M[port + P.left] -= count
-            if M[port + P.left]:
-                link = port + P.next_asking
-            else:
-                M[link] = M[port + P.next_asking]
-        if triangular:
-            position = (position + number) % channels
-    M[memory + S.position], M[memory + S.updated] = position, t
+    step, link = 0, memory + S.first_asking
+    while M[link]:
+        port = M[link]
+        count = min(M[port + P.left], M[port + P.rate])
+        last = now
+        for _ in range(count):
+            if triangular:
+                position += step
+                if position >= channels:
+                    position -= channels
+            begin = max(M[free + position], now)
+            M[free + position] = begin + interval
+            last = max(last, begin)
+            step = step + 1 if step + 1 < channels else 0
+            if not triangular:
+                position = position + 1 if position + 1 < channels else 0
+        M[port + P.done] = max(M[port + P.done], last + latency)
+        M[port + P.left] -= count
+        if M[port + P.left]:
+            link = port + P.next_asking
+        else:
+            M[link] = M[port + P.next_asking]
+    if triangular:
+        position = (position + step) % channels
+    M[memory + S.position] = position
+
+
+@helper
+def _skip(M: Memory, memory: int, now: int, cycles: int, period: int) -> int:
+    """Serve the first of `cycles` alike ones, all but the last period; returns their number.
+
+    In each period a channel gets as many requests as in the one before, in the same cycles. If it
+    is never idle, the cycle in which it is free moves by the same number each time. If it is, what
+    it gets in the last period, from where it is idle, alone decides: moved by no more than a
+    period each time, it is idle there again. So the second period shows how the next ones move it.
+    """
+    channels, free = M[memory + S.channels], memory + S.free
+    for n in range(2 * period):
+        if n == period:
+            for c in range(channels):
+                M[free + channels + c] = M[free + c]
+        _serve(M, memory, now + n)
+    periods = cycles // period - 3
+    for c in range(channels):
+        M[free + c] += periods * (M[free + c] - M[free + channels + c])
+    port = M[memory + S.first_asking]
+    while port:
+        M[port + P.left] -= periods * period * M[port + P.rate]
+        port = M[port + P.next_asking]
+    return (2 + periods) * period
