@@ -67,29 +67,37 @@ def checked(function: C, name: str | None = None) -> C:
         return signature, {key: hints.get(key, Any) for key in signature.parameters}
 
     @functools.cache
-    def plainly() -> tuple[list[str], set[str]] | None:
-        """Parameters by place, and those without a default; None if it takes any number."""
-        parameters = known()[0].parameters
+    def plainly() -> tuple[list[str], set[str], dict[str, Callable[[Any], Any]]] | None:
+        """Parameters by place, those without a default, and what `fit` does for each; None if it
+        takes any number."""
+        signature, hints = known()
+        parameters = signature.parameters
         kinds = {parameter.kind for parameter in parameters.values()}
         if not kinds <= {inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY}:
             return None
         places = [k for k, p in parameters.items() if p.kind is p.POSITIONAL_OR_KEYWORD]
-        return places, {k for k, p in parameters.items() if p.default is p.empty}
+        needed = {k for k, p in parameters.items() if p.default is p.empty}
+        return places, needed, {k: _same if k == "name" else _fitter(h) for k, h in hints.items()}
 
     @functools.wraps(function, updated=())
     def call(*args: Any, **kwargs: Any) -> Any:
-        signature, hints = known()
         plain = plainly()
         if plain is not None:  # `bind` takes longer than many functions
-            places, needed = plain
-            given = dict(zip(places, args, strict=False)) | kwargs
-            fits = len(given) == len(args) + len(kwargs) and given.keys() <= hints.keys()
+            places, needed, fitters = plain
+            given = dict(zip(places, args, strict=False))
+            given.update(kwargs)
+            fits = len(given) == len(args) + len(kwargs) and given.keys() <= fitters.keys()
             if fits and needed <= given.keys():
                 for key, value in given.items():
-                    if key != "name":
-                        given[key] = take(value, hints[key], called, key)
-                first = itertools.takewhile(given.__contains__, places)
-                return function(*[given.pop(key) for key in first], **given)
+                    try:
+                        given[key] = fitters[key](value)
+                    except Unfit:
+                        take(value, known()[1][key], called, key)  # says what is wrong
+                if not kwargs:
+                    return function(*given.values())
+                first = [given.pop(k) for k in itertools.takewhile(given.__contains__, places)]
+                return function(*first, **given)
+        signature, hints = known()
         try:
             bound = signature.bind(*args, **kwargs)
         except TypeError as error:
@@ -279,6 +287,13 @@ def _sequence(value: Any, origin: Any, hints: Sequence[Any]) -> tuple[Any, ...] 
         raise Unfit("a sequence, and a set has no order")
     fixed = origin is tuple and hints[-1:] != (...,)
     each = [*hints] if fixed else [hints[0] if hints else Any]
+    if type(value) in (list, tuple) and not fixed:
+        fitter = _fitter(each[0])
+        try:
+            fitted = [fitter(item) for item in value]
+        except Unfit as unfit:
+            raise Unfit(f"a sequence, each of them {unfit}") from None
+        return fitted if origin is list else tuple(fitted)
     array = _is_numpy(value, "ndarray")
     most = None if array or isinstance(value, list | tuple) else MOST_ITEMS
     kind = Iterable if origin is Iterable else Sequence

@@ -47,7 +47,7 @@ class Dim:
     @property
     def static(self) -> int | None:
         """The extent of a static dim, else None."""
-        return int(self.expr) if self.kind == "static" else None
+        return self.expr.integer if self.kind == "static" else None
 
     @property
     def is_ragged(self) -> bool:
@@ -72,9 +72,9 @@ class Dim:
         return self.static
 
     def __eq__(self, other: object) -> bool:
-        if isinstance(other, int):
-            return self.static == other
-        return isinstance(other, Dim) and self.expr == other.expr
+        if isinstance(other, Dim):
+            return self.expr == other.expr
+        return isinstance(other, int) and self.static == other
 
     def __hash__(self) -> int:
         return hash(self.expr)
@@ -401,11 +401,18 @@ def indicators(expr: Expr) -> list[Expr]:
 
 def times(factors: Iterable[Expr]) -> Expr:
     """A product in which ``min(1, E) * E`` is simplified to ``E``."""
-    flat = [part for factor in factors for part in factor.factors()]
-    plain = [f for f in flat if not _is_indicator(f)]
-    implied = {_indicator(f) for f in plain}
-    flags = {f for f in flat if _is_indicator(f)}
-    return product_of(*plain, *(flags - implied))
+    plain: list[Expr] = []
+    flags: dict[Expr, None] = {}
+    for factor in factors:
+        for part in factor.factors():
+            if _is_indicator(part):
+                flags[part] = None
+            else:
+                plain.append(part)
+    if flags:
+        implied = {_indicator(f) for f in plain}
+        return product_of(*plain, *(f for f in flags if f not in implied))
+    return product_of(*plain)
 
 
 def _is_indicator(expr: Expr) -> bool:

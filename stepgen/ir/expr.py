@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cache, cached_property, total_ordering
+from functools import cache, cached_property, lru_cache, total_ordering
 from math import ceil, gcd, lcm
 from numbers import Rational
 from operator import itemgetter
@@ -47,6 +47,13 @@ class Atom:
     inside: tuple[Expr, ...] = ()
     name: str = ""
     at_least_one: bool = False
+
+    @cached_property
+    def _hash(self) -> int:
+        return hash((self.call, self.inside, self.name, self.at_least_one))
+
+    def __hash__(self) -> int:
+        return self._hash
 
     @property
     def positive(self) -> bool:
@@ -128,7 +135,10 @@ class Expr:
     __rmul__ = __mul__
 
     def __truediv__(self, other: Expr | Number) -> Expr:
-        content, common, rest = as_expr(other).factored
+        other = as_expr(other)
+        if other.number:
+            return product_of(self, 1 / Fraction(other.number))
+        content, common, rest = other.factored
         if not content:
             raise ZeroDivisionError(f"{self} by 0")
         under = tuple((atom, -power) for atom, power in common)
@@ -233,12 +243,15 @@ class Expr:
         """A number and factors that all terms share, and what is left."""
         if not self.terms:
             return 0, (), ONE
+        if len(self.terms) == 1:
+            ((monomial, only),) = self.terms.items()
+            below = tuple(pair for pair in monomial if pair[1] < 0)
+            over = tuple(pair for pair in monomial if pair[1] > 0)
+            return only, over, Expr({below: 1}) if below else ONE
         counts = [*map(Fraction, self.terms.values())]
         number = Fraction(
             gcd(*(n.numerator for n in counts)), lcm(*(n.denominator for n in counts))
         )
-        if len(counts) == 1:
-            number = counts[0]  # with its sign
         if number == 1 and not set.intersection(*(set(map(itemgetter(0), m)) for m in self.terms)):
             return 1, (), self
         powers = [dict(monomial) for monomial in self.terms]
@@ -321,8 +334,12 @@ ZERO, ONE = Expr({}), Expr({(): 1})
 
 def constant(number: Number) -> Expr:
     """A number as an expression."""
-    plain = _plain(number)
-    return Expr({(): plain}) if plain else ZERO
+    return _of_number(_plain(number))
+
+
+@lru_cache(1 << 12)
+def _of_number(number: Number) -> Expr:
+    return Expr({(): number}) if number else ZERO
 
 
 def symbol(name: str, *, positive: bool = False) -> Expr:
@@ -340,6 +357,8 @@ def as_expr(value: Any) -> Expr:
     """
     if isinstance(value, Expr):
         return value
+    if type(value) is int:
+        return _of_number(value)
     if isinstance(value, Rational):
         return constant(Fraction(int(value.numerator), int(value.denominator)))
     raise TypeError(f"{value!r} is neither an expression over dims nor a rational number")
@@ -360,10 +379,14 @@ def sum_of(*parts: Expr | Number) -> Expr:
 
 def product_of(*parts: Expr | Number) -> Expr:
     """The product of expressions."""
+    factor: Number = 1
     terms: dict[Monomial, Number] = {(): 1}
-    for part in parts:
+    for part in map(as_expr, parts):
+        if (number := part.number) is not None:
+            factor *= number
+            continue
         found: dict[Monomial, Number] = {}
-        for right, by in as_expr(part).terms.items():
+        for right, by in part.terms.items():
             for left, count in terms.items():
                 monomial = _joined(left, right)
                 total = _plain(found.get(monomial, 0) + count * by)
@@ -372,7 +395,9 @@ def product_of(*parts: Expr | Number) -> Expr:
                 else:
                     del found[monomial]
         terms = found
-    return Expr(terms)
+    if not factor or terms.keys() == ONE.terms.keys():
+        return constant(factor * terms.get((), 0))
+    return Expr(terms if factor == 1 else {m: _plain(c * factor) for m, c in terms.items()})
 
 
 def ceiling(expr: Expr) -> Expr:
