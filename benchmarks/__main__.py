@@ -17,6 +17,7 @@ NAMES = (
     "workloads",
     "metadata",
     "resources",
+    "other_circuits",
     "arithmetic",
     "units",
     "language_units",
