@@ -183,6 +183,8 @@ def as_dim(value: DimLike) -> Dim:
     """The dim of an integer, a name or a `Dim`."""
     if isinstance(value, Dim):
         return value
+    if type(value) is int and value >= 0:
+        return Dim(constant(value), "static", value)
     given: int | str = take(value, int | str | Dim, "a dim", "it")
     return dynamic(given) if isinstance(given, str) else static(given)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import ClassVar, Literal
 
 from stepgen.ir.arguments import shown, take, take_fields
@@ -166,12 +167,12 @@ class Tile(DataType):
         """Rows and columns."""
         return self.rows, self.cols
 
-    @property
+    @cached_property
     def elements(self) -> Expr:
         """Rows times columns."""
         return self.rows.expr * self.cols.expr
 
-    @property
+    @cached_property
     def bytes(self) -> Expr:
         """Size in bytes."""
         return self.elements * self.element.bytes

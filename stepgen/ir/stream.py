@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -132,7 +133,7 @@ class Node:
     outputs: tuple[Stream, ...] = ()
     stands_for: Stream | None = None
 
-    @property
+    @cached_property
     def face(self) -> operator.Operator:
         """Its operator."""
         return operator.face_of(self)

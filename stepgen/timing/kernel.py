@@ -21,7 +21,7 @@ from __future__ import annotations
 from collections import namedtuple
 from collections.abc import Callable, Sequence
 from types import FunctionType
-from typing import Any, Protocol, cast
+from typing import Any, Protocol
 
 from stepgen.ir.arguments import shown
 from stepgen.ir.class_checks import check_signature, place
@@ -123,10 +123,13 @@ def packed(places: Any, **values: int | Sequence[int]) -> list[int]:
     TypeError
         If a field is missing or unknown.
     """
-    if set(values) != set(places._fields):
-        raise TypeError(f"the record has the fields {places._fields}, not {tuple(values)}")
-    *plain, last = (values[name] for name in places._fields)
-    return [*cast("list[int]", plain), *([last] if isinstance(last, int) else last)]
+    fields = places._fields
+    if len(values) != len(fields) or not values.keys() >= {*fields}:
+        raise TypeError(f"the record has the fields {fields}, not {tuple(values)}")
+    words: list[Any] = [values[name] for name in fields]
+    if not isinstance(words[-1], int):
+        words[-1:] = words[-1]
+    return words
 
 
 ANY = -1

@@ -40,6 +40,8 @@ _SHAPES = {
 }
 """By the origin of the extents of a function's result."""
 
+_ELEMENT = Tile(1, 1, bf16)
+
 
 def record(
     function: Function,
@@ -73,11 +75,9 @@ def record(
     stored : int
         Elements that an Accum is charged for storing; negative for those of the result.
     """
-    one = Tile(1, 1, bf16)
-    units = [one] * max(1, function.arity)
     shape = _SHAPES[getattr(function, "extents_of", "both")]
     form = PRODUCT if shape == MULTIPLIED else ELEMENTWISE
-    each = 0 if form == PRODUCT else int(function.flops(*units))
+    each = 0 if form == PRODUCT else int(function.flops(*[_ELEMENT] * max(1, function.arity)))
     first, second, third = [*read, 0, 0, 0][:3]
     parameters = function.parameters()
     return packed(

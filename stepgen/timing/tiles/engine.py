@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from difflib import get_close_matches
 
+import numpy as np
 import numpy.typing as npt
 
 from stepgen.ir.errors import StepError
@@ -115,10 +116,7 @@ def _run(program: TileProgram, limit: int) -> Run:
     M, t, notes, trace = execute(program, limit)
     machine = program.machine
     graph, operators = program.graph, {}
-    counted = {
-        node.name: [_counts(M, a, t) for a in program.addresses.get(node.name, [])]
-        for node in graph.nodes
-    }
+    counted = _counts(program, M, t)
 
     def largest(node: Node) -> int:
         return max(record["largest"] for record in counted[node.name])
@@ -186,10 +184,19 @@ def _head(M: Cycles, channel: int) -> int | None:
     return beat >> k.AUX_SHIFT if beat & KIND_MASK == VALUE else None
 
 
-def _counts(M: Cycles, a: int, cycles: int) -> dict[str, int]:
-    states = dict(zip(STATES, map(int, spent(M, [a], cycles)[0]), strict=True))
-    own = {name: int(M[a + at]) for name, at in COMMON._asdict().items() if name != "busy_until"}
-    return {**states, **own}
+def _counts(program: TileProgram, M: Cycles, cycles: int) -> dict[str, list[dict[str, int]]]:
+    """By node, the cycles in each state and the counters of its actors."""
+    counters = {name: at for name, at in COMMON._asdict().items() if name != "busy_until"}
+    by_node = {node.name: program.addresses.get(node.name, []) for node in program.graph.nodes}
+    actors = np.array([actor for some in by_node.values() for actor in some], np.int64)
+    of_states = spent(M, actors, cycles).tolist()
+    of_counters = M[actors[:, None] + np.array([*counters.values()])].tolist()
+    names = (*STATES, *counters)
+    records = (
+        dict(zip(names, (*states, *counted), strict=True))
+        for states, counted in zip(of_states, of_counters, strict=True)
+    )
+    return {name: [next(records) for _ in some] for name, some in by_node.items()}
 
 
 def _compute(node: Node, program: TileProgram) -> int:
