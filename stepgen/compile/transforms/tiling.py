@@ -68,13 +68,7 @@ def static_tiling(program: Graph | Transformed, *, tile: int) -> Transformed:
     if tile < 1:
         raise StepError(f"static_tiling needs a tile of at least 1 row, not {tile}")
     before = Transformed.of(program)
-    gathers = _gathers(before.graph, (STATIC, DYNAMIC, CAPPED))
-    if not gathers:
-        raise StepError(
-            f"static_tiling finds no rows to tile in {before.graph.name}: no stream goes through "
-            f"promote or reshape, accum(retile_row) and in the end, once, "
-            f"flat_map(retile_streamify)"
-        )
+    gathers = _all_gathers(before.graph, "static_tiling")
     return _regathered(before, gathers, "reshape", {"dim": 0, "chunk": tile, "pad": 0})
 
 
@@ -134,13 +128,7 @@ def capped_tiling(program: Graph | Transformed, *, rows: int) -> Transformed:
     if rows < 1:
         raise StepError(f"capped_tiling needs tiles of at least 1 row, not {rows}")
     before = Transformed.of(program)
-    gathers = _gathers(before.graph, (STATIC, DYNAMIC, CAPPED))
-    if not gathers:
-        raise StepError(
-            f"capped_tiling finds no rows to tile in {before.graph.name}: no stream goes through "
-            f"promote or reshape, accum(retile_row) and in the end, once, "
-            f"flat_map(retile_streamify)"
-        )
+    gathers = _all_gathers(before.graph, "capped_tiling")
     return _regathered(before, gathers, "reshape", {"dim": 0, "chunk": rows, "pad": None})
 
 
@@ -161,6 +149,17 @@ def _regathered(
         else:
             rewrite.copy(node)
     return before.then(rewrite.new)
+
+
+def _all_gathers(graph: Graph, transform: str) -> list[_Gather]:
+    """The gathers of any form, of which a transform needs one."""
+    gathers = _gathers(graph, (STATIC, DYNAMIC, CAPPED))
+    if not gathers:
+        raise StepError(
+            f"{transform} finds no rows to tile in {graph.name}: no stream goes through promote "
+            f"or reshape, accum(retile_row) and in the end, once, flat_map(retile_streamify)"
+        )
+    return gathers
 
 
 def _gathers(graph: Graph, forms: Collection[str]) -> list[_Gather]:
