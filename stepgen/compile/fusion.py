@@ -1,6 +1,7 @@
 """Fusion: PCUs one behind the other become one, or the epilogue of the unit before them.
 
-So do units that only rewrite stop levels. The FIFOs between them vanish.
+So do units that only rewrite stop levels, and two that flatten what is one dim in the end. The
+FIFOs between them vanish.
 """
 
 from __future__ import annotations
@@ -13,7 +14,10 @@ from stepgen.hw.design.epilogue import Epilogue
 from stepgen.hw.design.pace import Extents
 from stepgen.hw.design.restop import Restop
 from stepgen.hw.design.table import Channel, Unit
+from stepgen.hw.units.flatten.params import Flatten
+from stepgen.hw.units.fork.params import Fork
 from stepgen.hw.units.pcu.params import Pcu, joined
+from stepgen.hw.units.promote.params import Promote
 from stepgen.hw.units.source.params import Source
 
 
@@ -21,13 +25,14 @@ def fuse(
     units: Sequence[Unit],
     channels: Mapping[str, Channel],
     kept: Collection[str],
-    extents: Mapping[str, Extents],
+    extents: dict[str, Extents],
     lanes_at: Mapping[str, int],
 ) -> tuple[list[Unit], dict[str, Channel], dict[str, str]]:
     """Join each PCU with those that write its operands, where these are not broadcast.
 
-    A unit that only rewrites stops, and then a PCU of one operand, becomes part of the unit that
-    writes what it reads.
+    Units that flatten one behind the other become one. One that only rewrites stops, and then a
+    PCU of one operand, becomes part of the unit that writes what it reads; a fork becomes part of
+    a Promote.
 
     Parameters
     ----------
@@ -37,8 +42,8 @@ def fuse(
         By name.
     kept : collection of str
         Channels that stay.
-    extents : mapping of str to Extents
-        The dims of every channel that is not raw.
+    extents : dict of str to Extents
+        The dims of every channel that is not raw; those of further names are added.
     lanes_at : mapping of str to int
         Lanes of the beats of each unit; those of others stay apart.
 
@@ -75,7 +80,11 @@ def fuse(
             gone.add(inner, name)
             gone.operators[inner.origin] = name
     for name in list(rows):
+        _flatten(rows, left, gone, made_by, kept, lanes_at, name)
+    for name in list(rows):
         _rewrite(rows, left, gone, made_by, kept, extents, lanes_at, name)
+    for name in list(rows):
+        _branch(rows, left, gone, made_by, kept, extents, lanes_at, name)
     for name in list(rows):
         _append(rows, left, gone, made_by, kept, lanes_at, name)
     return list(rows.values()), left, gone.fused()
@@ -112,6 +121,32 @@ class _Gone:
         return found
 
 
+def _flatten(
+    rows: dict[str, Unit],
+    channels: dict[str, Channel],
+    gone: _Gone,
+    made_by: Mapping[str, str],
+    kept: Collection[str],
+    lanes_at: Mapping[str, int],
+    name: str,
+) -> None:
+    """Have a unit that flattens do the same for one that flattens in front of it."""
+    outer = rows[name]
+    if not isinstance(outer.params, Flatten):
+        return
+    (x,) = outer.inputs.values()
+    inner = rows.get(made_by.get(x, ""))
+    if inner is None or not isinstance(inner.params, Flatten) or x in kept:
+        return
+    rank = channels[inner.inputs["x"]].rank
+    params = None if rank is None else outer.params.behind(inner.params, rank)
+    if params is None or lanes_at[inner.name] != lanes_at[name]:
+        return
+    rows[name] = replace(outer, params=params, inputs=inner.inputs)
+    gone.add(rows.pop(inner.name), name)
+    del channels[x]
+
+
 def _rewrite(
     rows: dict[str, Unit],
     channels: dict[str, Channel],
@@ -139,6 +174,44 @@ def _rewrite(
     rows[unit.name] = replace(unit, outputs={**unit.outputs, port: y}, restops=restops)
     made_by[y] = unit.name
     channels[y] = replace(after, depth=max(before.depth, after.depth)).pipelined(before.delay)
+    gone.add(rows.pop(name), unit.name)
+    del channels[x]
+
+
+def _branch(
+    rows: dict[str, Unit],
+    channels: dict[str, Channel],
+    gone: _Gone,
+    made_by: dict[str, str],
+    kept: Collection[str],
+    extents: dict[str, Extents],
+    lanes_at: Mapping[str, int],
+    name: str,
+) -> None:
+    """Have a Promote write to all branches of a fork behind it."""
+    fork = rows[name]
+    if not isinstance(fork.params, Fork):
+        return
+    (x,) = fork.inputs.values()
+    unit = rows.get(made_by[x])
+    if unit is None or not isinstance(unit.params, Promote) or x in kept:
+        return
+    if unit.params.branches > 1 or lanes_at[unit.name] != lanes_at[name]:
+        return
+    params = replace(unit.params, branches=fork.params.branches)
+    outputs = dict(zip(params.outputs, fork.outputs.values(), strict=True))
+    restops: list[Restop] = []
+    for port, y in outputs.items():
+        for restop in unit.restops:
+            # Names of what is rewritten are those of streams, of which each output has its own.
+            before = f"{restop.before}_to_{y}"
+            extents[before] = extents[restop.before]
+            restops.append(replace(restop, port=port, before=before))
+        restops += [restop for restop in fork.restops if restop.port == port]
+        depth = max(channels[x].depth, channels[y].depth)
+        channels[y] = replace(channels[y], depth=depth).pipelined(channels[x].delay)
+        made_by[y] = unit.name
+    rows[unit.name] = replace(unit, params=params, outputs=outputs, restops=tuple(restops))
     gone.add(rows.pop(name), unit.name)
     del channels[x]
 

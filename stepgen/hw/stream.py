@@ -1,12 +1,12 @@
 """Signature of the hardware stream: valid/ready handshake and the payload of a beat."""
 
-from amaranth.hdl import unsigned
+from amaranth.hdl import Signal, unsigned
 from amaranth.lib import data, stream
 
 from stepgen.hw.design.table import Channel
 from stepgen.ir.wire import KIND_BITS
 
-__all__ = ["payload_shape", "signature"]
+__all__ = ["payload_shape", "send_to_all", "signature"]
 
 
 def payload_shape(channel: Channel):
@@ -32,3 +32,36 @@ def signature(channel: Channel) -> stream.Signature:
     For a channel with ``delay`` p the payload belongs to the handshake p cycles earlier.
     """
     return stream.Signature(payload_shape(channel))
+
+
+def send_to_all(m, valid, payload, outputs):
+    """Send a beat to all outputs, in the cycle in which all have room.
+
+    Parameters
+    ----------
+    m : Module
+    valid : value
+        Whether there is a beat.
+    payload : view
+        Of the shape of the outputs' payload.
+    outputs : list of stream
+        At least one.
+
+    Returns
+    -------
+    Signal
+        High in the cycle in which it is sent.
+    """
+    fire = Signal()
+    every = valid
+    for o in outputs:
+        every = every & o.ready
+    m.d.comb += fire.eq(every)
+    for o in outputs:
+        m.d.comb += [
+            o.valid.eq(fire),
+            o.payload.kind.eq(payload.kind),
+            o.payload.stop.eq(payload.stop),
+            o.payload.data.eq(payload.data),
+        ]
+    return fire

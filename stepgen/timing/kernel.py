@@ -215,6 +215,24 @@ def all_ready(M: Memory, channels: int, count: int, t: int) -> int:
 
 
 @helper
+def all_have_room(M: Memory, channels: int, count: int, t: int) -> int:
+    """`READY` if `count` channels, stored from an address on, have a free slot; or what to wait
+    for."""
+    for n in range(count):
+        wait = room(M, M[channels + n], t)
+        if wait != READY:
+            return wait
+    return READY
+
+
+@helper
+def push_to_all(M: Memory, channels: int, count: int, t: int, beat: int) -> None:
+    """Push a beat to `count` channels, stored from an address on."""
+    for n in range(count):
+        push(M, M[channels + n], t, beat)
+
+
+@helper
 def room_for(M: Memory, c: int, n: int, t: int) -> int:
     """`READY` if channel `c` has space for `n` beats in all in cycle `t`, else what to wait for.
 

@@ -16,7 +16,10 @@ from stepgen.compile.lower import lower
 from stepgen.cosim.experiment import Experiment
 from stepgen.hw.arithmetic.operations import Operation
 from stepgen.hw.design.table import Design
+from stepgen.hw.units.flatten.params import Flatten
+from stepgen.hw.units.fork.params import Fork
 from stepgen.hw.units.pcu.params import Pcu, joined
+from stepgen.hw.units.promote.params import Promote
 from stepgen.ir.errors import StepError
 from stepgen.ir.stalls import Stalls
 from stepgen.ir.stream import Stream
@@ -196,6 +199,52 @@ def test_rewritten_stops_are_exact(kind: str, tail: bool) -> None:
     assert {"one", "two", "three", "last"} <= one.design.fused.keys()
     assert one.design.fused["one"] == one.design.fused["last"]
     assert kind in {unit.kind for unit in one.design.units if unit.restops}
+    assert Design.from_json(one.design.to_json()) == one.design
+
+
+@pytest.mark.parametrize(("above", "held"), [(0, False), (1, True)])
+@pytest.mark.parametrize("seed", some_slow(range(8), 2))
+def test_dims_flattened_one_after_the_other_are_flattened_at_once(
+    seed: int, above: int, held: bool
+) -> None:
+    """Groups of every level may be empty; a beat is held only below dims that stay."""
+    rng = np.random.default_rng(seed)
+    names = [sg.dynamic("N", bound=3), *(sg.ragged(x, bound=3) for x in "ABC"[: 2 + above])]
+    g = sg.Graph("flat")
+    x = g.input("x", TILE, names)
+    inner = x.flatten(0, 1, name="inner") if seed % 2 else x.flatten(1, 2, name="inner")
+    g.output(inner.flatten(0, 1, name="outer").promote(1), "y")
+
+    def groups(depth: int) -> Any:
+        if depth == 0:
+            return rng.integers(-9, 9, (ROWS, COLUMNS), dtype=np.int8)
+        return [groups(depth - 1) for _ in range(rng.integers(0, 4))]
+
+    stalls = Stalls(seed, {"x": 0.3, "y": 0.3})
+    one = Experiment(g, {"x": groups(len(names))}, lanes=LANES, stalls=stalls)
+    check(one.design, one.beats, {"y": one.reference.beats("y", LANES)}, stalls)
+    assert one.design.fused["inner"] == "outer"
+    (unit,) = one.design.of_kind(Flatten)
+    assert unit.params.hold == held
+
+
+@pytest.mark.parametrize("seed", some_slow(range(8), 2))
+def test_a_promoted_stream_goes_to_all_that_use_it(seed: int) -> None:
+    """Without a FIFO between a Promote and a fork; what rewrites stops is there for each branch."""
+    rng = np.random.default_rng(seed)
+    g = sg.Graph("branches")
+    x = g.input("x", TILE, [sg.dynamic("N", bound=5)]).promote(name="one").promote(0, name="two")
+    for n, y in enumerate((x, x.promote(1, name="three"), x.map(sg.fn.square()))):
+        g.output(y, f"y{n}")
+    rows = rng.integers(-9, 9, (seed % 5, ROWS, COLUMNS), dtype=np.int8)
+    stalls = Stalls(seed, {name: 0.3 for name in ("x", "y0", "y1", "y2")})
+    one = Experiment(g, {"x": list(rows)}, lanes=LANES, stalls=stalls)
+    expected = {f"y{n}": one.reference.beats(f"y{n}", LANES) for n in range(3)}
+    check(one.design, one.beats, expected, stalls)
+    (unit,) = one.design.of_kind(Promote)
+    assert unit.params.branches == 3
+    assert not [*one.design.of_kind(Fork)]
+    assert one.design.fused["three"] == "one"
     assert Design.from_json(one.design.to_json()) == one.design
 
 

@@ -19,9 +19,11 @@ def test_inserts_a_dim(seed):
     x = draw.nested([(0, 1, 2, 3, 5)] * (rank + 1), draw.beat)
     outermost = level == rank + 1
     y = promoted(x, rank + 1 - level) if x or not outermost else []
-    design = lone(
-        Promote(level, outermost),
-        [draw.channel("x", rank)],
-        [draw.channel("y", rank + 1)],
-    )
-    verify(design, {"s_x": to_beats(x, rank)}, {"d_y": to_beats(y, rank + 1)}, draw.stalls(design))
+    # An output without lanes gets the structure alone.
+    lanes = draw.one(([2], [2], [2, 2], [2, 0], [0, 2], [2, 0, 2]))
+    outs = [
+        draw.channel(f"y{k}", rank + 1, lanes=n, bits=8 if n else 0) for k, n in enumerate(lanes)
+    ]
+    design = lone(Promote(level, outermost, len(outs)), [draw.channel("x", rank)], outs)
+    expected = {f"d_y{k}": to_beats(y, rank + 1) for k in range(len(outs))}
+    verify(design, {"s_x": to_beats(x, rank)}, expected, draw.stalls(design))

@@ -37,6 +37,17 @@ class Flatten(UnitParams):
     inputs: ClassVar = ("x",)
     outputs: ClassVar = ("y",)
 
+    def behind(self, inner: Flatten, rank: int) -> Flatten | None:
+        """The unit that does what `inner`, of a stream of this rank, and this one do in turn.
+
+        None if their dims do not meet. What `inner` holds back closes dims of this one, unless
+        there are others above them.
+        """
+        if not self.lo <= inner.lo <= self.hi:
+            return None
+        hi = self.hi + inner.hi - inner.lo
+        return Flatten(self.lo, hi, self.hold or (inner.hold and hi < rank))
+
     def problem(self, unit: Unit, design: Design) -> str | None:
         x = design.channel[unit.inputs["x"]]
         if x.rank is None or not 0 <= self.lo <= self.hi <= x.rank:

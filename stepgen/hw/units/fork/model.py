@@ -5,7 +5,18 @@ from __future__ import annotations
 from stepgen.hw.design.table import Unit
 from stepgen.hw.units.fork.params import Fork
 from stepgen.timing.design_layout import DesignLayout
-from stepgen.timing.kernel import READY, Memory, acted, packed, pop, push, ready, record, room, step
+from stepgen.timing.kernel import (
+    READY,
+    Memory,
+    acted,
+    all_have_room,
+    packed,
+    pop,
+    push_to_all,
+    ready,
+    record,
+    step,
+)
 
 P = record("x", "branches", "ys")
 
@@ -15,13 +26,10 @@ def copy(M: Memory, a: int, t: int) -> int:
     wait = ready(M, M[a + P.x], t)
     if wait != READY:
         return wait
-    for n in range(M[a + P.branches]):
-        wait = room(M, M[a + P.ys + n], t)
-        if wait != READY:
-            return wait
-    beat = pop(M, M[a + P.x], t)
-    for n in range(M[a + P.branches]):
-        push(M, M[a + P.ys + n], t, beat)
+    wait = all_have_room(M, a + P.ys, M[a + P.branches], t)
+    if wait != READY:
+        return wait
+    push_to_all(M, a + P.ys, M[a + P.branches], t, pop(M, M[a + P.x], t))
     return acted(M, t)
 
 

@@ -1,7 +1,8 @@
 """Copies a stream to several consumers."""
 
-from amaranth.hdl import Module, Signal
+from amaranth.hdl import Module
 
+from stepgen.hw.stream import send_to_all
 from stepgen.hw.unit import UnitCore
 
 
@@ -16,17 +17,6 @@ class ForkCore(UnitCore):
 
     def elaborate(self, platform):
         m = Module()
-        i = self.x
-        fire = Signal()
-        every = i.valid
-        for o in self.outputs:
-            every = every & o.ready
-        m.d.comb += [fire.eq(every), i.ready.eq(fire)]
-        for o in self.outputs:
-            m.d.comb += [
-                o.valid.eq(fire),
-                o.payload.kind.eq(i.payload.kind),
-                o.payload.stop.eq(i.payload.stop),
-                o.payload.data.eq(i.payload.data),
-            ]
+        fire = send_to_all(m, self.x.valid, self.x.payload, self.outputs)
+        m.d.comb += self.x.ready.eq(fire)
         return m

@@ -10,8 +10,8 @@ from stepgen.timing.kernel import (
     READY,
     Memory,
     acted,
+    all_have_room,
     aux_of,
-    can_pass,
     head,
     helper,
     kind_of,
@@ -19,15 +19,14 @@ from stepgen.timing.kernel import (
     make_beat,
     packed,
     pop,
-    push,
+    push_to_all,
     ready,
     record,
-    room,
     step,
     stop_of,
 )
 
-P = record("x", "y", "level", "held")
+P = record("x", "level", "held", "branches", "ys")
 NOTHING = -1
 
 
@@ -46,17 +45,20 @@ def raised(beat: int, level: int) -> int:
 
 @step
 def flow(M: Memory, a: int, t: int) -> int:
-    x, y = M[a + P.x], M[a + P.y]
-    wait = can_pass(M, x, y, t)
+    x = M[a + P.x]
+    wait = ready(M, x, t)
     if wait != READY:
         return wait
-    push(M, y, t, raised(pop(M, x, t), M[a + P.level]))
+    wait = all_have_room(M, a + P.ys, M[a + P.branches], t)
+    if wait != READY:
+        return wait
+    push_to_all(M, a + P.ys, M[a + P.branches], t, raised(pop(M, x, t), M[a + P.level]))
     return acted(M, t)
 
 
 @step
 def hold(M: Memory, a: int, t: int) -> int:
-    x, y, held = M[a + P.x], M[a + P.y], M[a + P.held]
+    x, held = M[a + P.x], M[a + P.held]
     seen = ready(M, x, t)
     if held == NOTHING:
         if seen != READY:
@@ -68,22 +70,22 @@ def hold(M: Memory, a: int, t: int) -> int:
             return seen
         if kind_of(head(M, x)) == DONE:
             held = make_beat(kind_of(held), M[a + P.level], low_of(held), aux_of(held))
-    wait = room(M, y, t)
+    wait = all_have_room(M, a + P.ys, M[a + P.branches], t)
     if wait != READY:
         return wait
-    push(M, y, t, held)
+    push_to_all(M, a + P.ys, M[a + P.branches], t, held)
     M[a + P.held] = pop(M, x, t) if seen == READY else NOTHING
     return acted(M, t)
 
 
 def build(unit: Unit, params: Promote, layout: DesignLayout) -> None:
     """One actor, with a holding register if the new dim is the outermost."""
-    x, y = layout.channel(unit.inputs["x"]), layout.channel(unit.outputs["y"])
+    x, ys = layout.channel(unit.inputs["x"]), [layout.channel(y) for y in unit.outputs.values()]
     layout.actor(
         unit.name,
         "rewrite",
         hold if params.outermost else flow,
-        packed(P, x=x, y=y, level=params.level, held=NOTHING),
+        packed(P, x=x, level=params.level, held=NOTHING, branches=params.branches, ys=ys),
         reads=[x],
-        writes=[y],
+        writes=ys,
     )

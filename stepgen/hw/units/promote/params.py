@@ -9,7 +9,7 @@ from typing import ClassVar
 
 from stepgen.hw.design.formats import Format, misfit
 from stepgen.hw.design.pace import Extent, Extents, Paces, Part
-from stepgen.hw.design.params import UnitParams
+from stepgen.hw.design.params import UnitParams, numbered
 from stepgen.hw.design.restop import Levels
 from stepgen.hw.design.table import Design, Unit
 from stepgen.ir.dims import static
@@ -18,7 +18,7 @@ from stepgen.ir.wire import TILE_LEVELS
 
 @dataclass(frozen=True)
 class Promote(UnitParams):
-    """``y`` is the stream ``x`` with an additional dim of extent 1.
+    """``y`` is the stream ``x`` with an additional dim of extent 1; of several, each is.
 
     Parameters
     ----------
@@ -28,22 +28,32 @@ class Promote(UnitParams):
     outermost : bool
         Whether the new dim is above all others: only ``DONE`` marks its end, so the last beat waits
         in a holding register.
+    branches : int
+        Number of outputs, at least 1, which get each beat in the same cycle.
     """
 
     level: int
     outermost: bool
+    branches: int = 1
 
     kind: ClassVar = "promote"
     inputs: ClassVar = ("x",)
-    outputs: ClassVar = ("y",)
+
+    @property
+    def outputs(self) -> tuple[str, ...]:
+        """``y``, or one for each branch."""
+        return ("y",) if self.branches == 1 else numbered("y", self.branches)
 
     def problem(self, unit: Unit, design: Design) -> str | None:
+        if self.branches < 1:
+            return f"it needs at least 1 branch, not {self.branches}"
         x = design.channel[unit.inputs["x"]]
         if x.rank is None or not 0 <= self.level <= x.rank + 1:
             return f"the level {self.level} of the new dim must be within 0..{(x.rank or 0) + 1}"
         if self.outermost != (self.level == x.rank + 1):
             return f"with x of rank {x.rank} level {self.level} is not outermost={self.outermost}"
-        return misfit(unit, design, y=Format(x.lanes, x.bits, x.rank + 1))
+        y = Format(x.lanes, x.bits, x.rank + 1)
+        return misfit(unit, design, **dict.fromkeys(self.outputs, y))
 
     def extents(self, x: Extents) -> Extents:
         return [*x[: self.level], Extent.of(static(1)), *x[self.level :]]
@@ -57,7 +67,7 @@ class Promote(UnitParams):
 
     def parts(self, unit: Unit, extents: Mapping[str, Extents]) -> list[Part]:
         """One; a beat that may be the last leaves when the next one arrives."""
-        x_name, y_name = unit.inputs["x"], unit.outputs["y"]
+        x_name, ys = unit.inputs["x"], tuple(unit.outputs.values())
 
         def follow(paces: Paces) -> Paces:
             x = paces[x_name]
@@ -66,6 +76,6 @@ class Promote(UnitParams):
                 y = replace(y, replayed=y.replayed if self.level >= TILE_LEVELS else "")
             else:
                 y = replace(x, lag=math.inf if x.sparse else x.lag + 1, opened=False, prompt=False)
-            return {y_name: y}
+            return dict.fromkeys(ys, y)
 
-        return [Part((x_name,), (y_name,), follow)]
+        return [Part((x_name,), ys, follow)]

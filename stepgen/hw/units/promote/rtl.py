@@ -3,6 +3,7 @@
 from amaranth.hdl import Module, Signal
 
 from stepgen.hw.lookahead import Lookahead
+from stepgen.hw.stream import payload_shape, send_to_all
 from stepgen.hw.unit import UnitCore
 from stepgen.ir.wire import BARE, DONE
 
@@ -26,11 +27,14 @@ class PromoteCore(UnitCore):
 
     def elaborate(self, platform):
         m = Module()
-        i, o, level = self.x, self.y, self.params.level
+        i, level = self.x, self.params.level
+        # A branch may have the structure alone.
+        outputs = [self.channels[port] for port in self.params.outputs]
+        widest = max(outputs, key=lambda channel: channel.data_bits)
 
         if self.params.outermost:
             top = level - 1
-            m.submodules.ahead = ahead = Lookahead(self.channels["y"])
+            m.submodules.ahead = ahead = Lookahead(widest)
             m.d.comb += [
                 ahead.wait.eq((ahead.held.kind != DONE) & (ahead.held.stop == top)),
                 ahead.last.eq(ahead.wait & (i.payload.kind == DONE)),
@@ -40,24 +44,19 @@ class PromoteCore(UnitCore):
                 ahead.i.payload.kind.eq(i.payload.kind),
                 ahead.i.payload.stop.eq(i.payload.stop),
                 ahead.i.payload.data.eq(i.payload.data),
-                o.valid.eq(ahead.o.valid),
-                o.payload.eq(ahead.o.payload),
-                ahead.o.ready.eq(o.ready),
             ]
+            fire = send_to_all(m, ahead.o.valid, ahead.o.payload, self.outputs)
+            m.d.comb += ahead.o.ready.eq(fire)
             return m
 
-        fire = Signal()
+        raised = Signal(payload_shape(widest))
         low = i.payload.data[: len(i.payload.stop)]
         m.d.comb += [
-            fire.eq(i.valid & o.ready),
-            i.ready.eq(fire),
-            o.valid.eq(fire),
-            o.payload.kind.eq(i.payload.kind),
-            o.payload.data.eq(i.payload.data),
-            o.payload.stop.eq(
-                i.payload.stop + ((i.payload.stop >= level) & (i.payload.kind != DONE))
-            ),
+            raised.kind.eq(i.payload.kind),
+            raised.data.eq(i.payload.data),
+            raised.stop.eq(i.payload.stop + ((i.payload.stop >= level) & (i.payload.kind != DONE))),
         ]
         with m.If((i.payload.kind == BARE) & (low > level)):
-            m.d.comb += o.payload.data[: len(o.payload.stop)].eq(low + 1)
+            m.d.comb += raised.data[: len(raised.stop)].eq(low + 1)
+        m.d.comb += i.ready.eq(send_to_all(m, i.valid, raised, self.outputs))
         return m
