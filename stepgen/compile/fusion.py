@@ -1,7 +1,7 @@
 """Fusion: PCUs one behind the other become one, or the epilogue of the unit before them.
 
-So do units that only rewrite stop levels, and two that flatten what is one dim in the end. The
-FIFOs between them vanish.
+So do units that only rewrite stop levels, two of which one does the work, and forks behind a unit
+that can write to several outputs. The FIFOs between them vanish.
 """
 
 from __future__ import annotations
@@ -14,10 +14,8 @@ from stepgen.hw.design.epilogue import Epilogue
 from stepgen.hw.design.pace import Extents
 from stepgen.hw.design.restop import Restop
 from stepgen.hw.design.table import Channel, Unit
-from stepgen.hw.units.flatten.params import Flatten
 from stepgen.hw.units.fork.params import Fork
 from stepgen.hw.units.pcu.params import Pcu, joined
-from stepgen.hw.units.promote.params import Promote
 from stepgen.hw.units.source.params import Source
 
 
@@ -30,9 +28,9 @@ def fuse(
 ) -> tuple[list[Unit], dict[str, Channel], dict[str, str]]:
     """Join each PCU with those that write its operands, where these are not broadcast.
 
-    Units that flatten one behind the other become one. One that only rewrites stops, and then a
-    PCU of one operand, becomes part of the unit that writes what it reads; a fork becomes part of
-    a Promote.
+    A unit that does what the one in front of it does, too, takes its place. One that only rewrites
+    stops, and then a PCU of one operand, becomes part of the unit that writes what it reads; so
+    does a fork, if that can write to several outputs.
 
     Parameters
     ----------
@@ -80,7 +78,7 @@ def fuse(
             gone.add(inner, name)
             gone.operators[inner.origin] = name
     for name in list(rows):
-        _flatten(rows, left, gone, made_by, kept, lanes_at, name)
+        _join(rows, left, gone, made_by, kept, lanes_at, name)
     for name in list(rows):
         _rewrite(rows, left, gone, made_by, kept, extents, lanes_at, name)
     for name in list(rows):
@@ -121,7 +119,7 @@ class _Gone:
         return found
 
 
-def _flatten(
+def _join(
     rows: dict[str, Unit],
     channels: dict[str, Channel],
     gone: _Gone,
@@ -130,15 +128,15 @@ def _flatten(
     lanes_at: Mapping[str, int],
     name: str,
 ) -> None:
-    """Have a unit that flattens do the same for one that flattens in front of it."""
+    """Have a unit do what the one in front of it does, too."""
     outer = rows[name]
-    if not isinstance(outer.params, Flatten):
+    if len(outer.inputs) != 1:
         return
     (x,) = outer.inputs.values()
     inner = rows.get(made_by.get(x, ""))
-    if inner is None or not isinstance(inner.params, Flatten) or x in kept:
+    if inner is None or x in kept or len(inner.inputs) != 1 or len(inner.outputs) != 1:
         return
-    rank = channels[inner.inputs["x"]].rank
+    rank = channels[next(iter(inner.inputs.values()))].rank
     params = None if rank is None else outer.params.behind(inner.params, rank)
     if params is None or lanes_at[inner.name] != lanes_at[name]:
         return
@@ -188,17 +186,17 @@ def _branch(
     lanes_at: Mapping[str, int],
     name: str,
 ) -> None:
-    """Have a Promote write to all branches of a fork behind it."""
+    """Have a unit write to all branches of the fork behind it."""
     fork = rows[name]
     if not isinstance(fork.params, Fork):
         return
     (x,) = fork.inputs.values()
     unit = rows.get(made_by[x])
-    if unit is None or not isinstance(unit.params, Promote) or x in kept:
+    if unit is None or unit.epilogue or x in kept or lanes_at[unit.name] != lanes_at[name]:
         return
-    if unit.params.branches > 1 or lanes_at[unit.name] != lanes_at[name]:
+    params = unit.params.branched(fork.params.branches)
+    if params is None:
         return
-    params = replace(unit.params, branches=fork.params.branches)
     outputs = dict(zip(params.outputs, fork.outputs.values(), strict=True))
     restops: list[Restop] = []
     for port, y in outputs.items():

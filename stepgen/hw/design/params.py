@@ -193,6 +193,26 @@ class UnitParams(ABC):
         """
         return None
 
+    def behind(self, inner: UnitParams, rank: int) -> UnitParams | None:
+        """The unit that does what `inner` and then this one do, both of one input and one output.
+
+        Parameters
+        ----------
+        inner : UnitParams
+        rank : int
+            Highest wire stop level of what `inner` reads.
+
+        Returns
+        -------
+        UnitParams or None
+            None where two units are needed.
+        """
+        return None
+
+    def branched(self, count: int) -> UnitParams | None:
+        """The unit that sends what it sends to `count` outputs in the same cycle, or None."""
+        return None
+
     def swallows(self, x: Extents) -> bool:
         """Whether such a unit may take a beat, of a stream with these dims, and send none."""
         return False

@@ -37,13 +37,12 @@ class Flatten(UnitParams):
     inputs: ClassVar = ("x",)
     outputs: ClassVar = ("y",)
 
-    def behind(self, inner: Flatten, rank: int) -> Flatten | None:
-        """The unit that does what `inner`, of a stream of this rank, and this one do in turn.
+    def behind(self, inner: UnitParams, rank: int) -> Flatten | None:
+        """One that flattens both, if their dims meet.
 
-        None if their dims do not meet. What `inner` holds back closes dims of this one, unless
-        there are others above them.
+        What `inner` holds back closes dims of this one, unless there are others above them.
         """
-        if not self.lo <= inner.lo <= self.hi:
+        if not isinstance(inner, Flatten) or not self.lo <= inner.lo <= self.hi:
             return None
         hi = self.hi + inner.hi - inner.lo
         return Flatten(self.lo, hi, self.hold or (inner.hold and hi < rank))

@@ -58,6 +58,10 @@ class Promote(UnitParams):
     def extents(self, x: Extents) -> Extents:
         return [*x[: self.level], Extent.of(static(1)), *x[self.level :]]
 
+    def branched(self, count: int) -> Promote | None:
+        """Any one of a single output."""
+        return replace(self, branches=count) if self.branches == 1 else None
+
     def rewritten(self, rank: int) -> Levels | None:
         if self.outermost or self.level > rank:
             return None
