@@ -11,6 +11,7 @@ is missing its rows are left out, with a sentence:
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import statistics
@@ -41,7 +42,7 @@ ARRAY, CONSTANT = 8, 16
 """Rows and columns of the systolic array, and of the constant matrix."""
 SUM_BITS = (8, 32)
 """Of the systolic array."""
-CUTOFFS = (5, 1)
+CUTOFF = 5
 """Of da4ml: adders in a row between registers."""
 
 
@@ -98,10 +99,10 @@ def measure() -> Table:
         "-p external --synthesis --nested`: an array computes one product at a time, loads no "
         "operand meanwhile, and can't be stalled. Its memories are outside and not counted. Sums "
         "of the generator have as many bits as operands, and wrap; those of 32 bits come from an "
-        "element in `benchmarks/others/calyx_array.py`. "
-        + " ".join(notes)
-        + "\n- da4ml, `benchmarks/others/constant_matrix.py`: the matrix is part of the circuit, "
-        "so other weights need another circuit; it has no handshake, and can't be stalled.",
+        "element in `benchmarks/others/calyx_array.py`.\n"
+        "- da4ml, `benchmarks/others/constant_matrix.py`: the matrix is part of the circuit, "
+        "so other weights need another circuit; it has no handshake, and can't be stalled."
+        + "".join(f"\n- {note}" for note in notes),
         (
             *("function", "by", "LUT", "FF", "DSP", "RAM", "MHz", "MHz of paths", "products"),
             *("LUT / stepgen's", "MHz of paths / stepgen's"),
@@ -147,10 +148,7 @@ def cases() -> Iterator[tuple[str, Made, Sequence[Made]]]:
     yield (
         f"rows times {CONSTANT} x {CONSTANT}, L = 8",
         _own(matrix(CONSTANT, CONSTANT), 8),
-        [
-            Made(f"da4ml, cutoff {cutoff}", CONSTANT**2, partial(constant_matrix, cutoff=cutoff))
-            for cutoff in CUTOFFS
-        ],
+        [Made("da4ml", CONSTANT**2, constant_matrix)],
     )
 
 
@@ -182,7 +180,7 @@ def _component(by: str, lanes: int, circuit: Callable[[], Any]) -> Made:
     return Made(by, lanes**2, lambda folder: (netlist(circuit(), "circuit", folder), ""))
 
 
-def constant_matrix(folder: Path, cutoff: int) -> tuple[Path, str]:
+def constant_matrix(folder: Path) -> tuple[Path, str]:
     """The netlist of a row times a constant matrix, made by da4ml.
 
     Raises
@@ -191,15 +189,18 @@ def constant_matrix(folder: Path, cutoff: int) -> tuple[Path, str]:
         If it is not installed.
     """
     python = os.environ.get("DA4ML_PYTHON", sys.executable)
-    asked = [python, "-c", "import da4ml"]
+    asked = [python, "-c", "import da4ml; print(da4ml.__version__)"]
     if shutil.which(python) is None or subprocess.run(asked, capture_output=True).returncode:
         raise MissingTool(
             "da4ml needs `pip install da4ml==0.6.0`, here or in the environment whose Python "
             "DA4ML_PYTHON names"
         )
     script = Path(__file__).parent / "others" / "constant_matrix.py"
-    printed([python, script, folder, CONSTANT, cutoff], folder)
+    printed([python, script, folder, CONSTANT, CUTOFF], folder)
     files = sorted((folder / "src").rglob("*.v"))
     # The wrapper is a second top, a table of constants reads files that are not there.
     sources = [f.relative_to(folder) for f in files if not f.stem.endswith(("wrapper", "table"))]
-    return synthesized(folder, "constant_matrix", list(map(str, sources))), ""
+    made = synthesized(folder, "constant_matrix", list(map(str, sources)))
+    cycles = json.loads((folder / "metadata.json").read_text())["latency"]
+    version = printed(asked, folder).strip()
+    return made, f"da4ml {version}, `latency_cutoff={CUTOFF}`: {cycles} cycles from row to result."
