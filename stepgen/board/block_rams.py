@@ -13,12 +13,12 @@ from stepgen.hw.board.crc import FRAME_BYTE
 from stepgen.hw.board.family import family
 from stepgen.hw.board.memory import queues
 from stepgen.hw.board.protocol import BUFFER_BYTES
-from stepgen.hw.board.sdram.controller import data_queues
 from stepgen.hw.board.top import Surroundings
 from stepgen.hw.counters import totals
 from stepgen.hw.design.block_rams import Blocks
 from stepgen.hw.design.counting import counted
 from stepgen.hw.design.ram import Ram
+from stepgen.hw.design.sdram import sdram_queues
 from stepgen.hw.design.table import Design
 from stepgen.hw.units.sink.params import Sink
 from stepgen.hw.units.source.params import Source
@@ -121,7 +121,7 @@ def _memory(design: Design, around: Surroundings, blocks: Blocks) -> Iterator[Ra
         return
     bus, words = design.bus, around.memory_words
     if around.sdram is not None:
-        fifos = data_queues(around.sdram, bus)
+        fifos = sdram_queues(around.sdram, bus)
     else:
         fifos = queues(bus.data_bits, words)
         if not around.single_port:

@@ -4,9 +4,8 @@ from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib import memory, wiring
 from amaranth.lib.wiring import In, Out
 
-from stepgen.hw.design import stages
 from stepgen.hw.design.block_rams import FEW
-from stepgen.hw.design.table import BLOCKRAM, LEAST_DEPTH, READ_AHEAD, Channel
+from stepgen.hw.design.table import BLOCKRAM, LEAST_DEPTH, Channel
 from stepgen.hw.primitives import BlockRam, after, delayed, is_ice40, stepped
 from stepgen.hw.stream import payload_shape, signature
 from stepgen.ir.wire import BARE
@@ -22,16 +21,16 @@ class Fifo(wiring.Component):
 
     Beat i, taken in cycle w, is at the head from cycle ``w + latency`` on; a slot that is popped in
     cycle r is free from cycle ``r + 1`` on. ``w.ready`` and ``r.valid`` are registers, and
-    ``r.payload`` is one or a row of LUT RAM at a registered address. With a ``delay`` of p the
-    payload arrives p cycles after the handshake: the slot is reserved at the handshake (credit), so
-    a pipeline in front of the FIFO never has to stall.
+    ``r.payload`` is one, which may be a block RAM's own, or a row of LUT RAM at a registered
+    address. With a ``delay`` of p the payload arrives p cycles after the handshake: the slot is
+    reserved at the handshake (credit), so a pipeline in front of the FIFO never has to stall.
     A channel without lanes gets the structure alone: the data of a value is zero. Of short rows
     only the lanes that hold columns are stored, and zeros leave in place of the padding.
 
     Parameters
     ----------
     channel : Channel
-        Width, depth, delay; the kind of memory follows from the depth.
+        Width, depth, delay; the kind of memory follows from the size.
     registered : bool
         Whether the head of one in LUT RAM is in a register, at the same latency: for a head that
         has far to go within the cycle, as many rows need a multiplexer already.
@@ -45,9 +44,9 @@ class Fifo(wiring.Component):
 
     Notes
     -----
-    Latency 1 + delay from a register (depth 2) or LUT RAM, 4 + delay from block RAM (write, read,
-    output register of the RAM, output register of the FIFO). One beat per cycle when the depth is
-    at least the latency + 1. Resources and clock: ``benchmarks/RESULTS.md``, d.
+    Latency 1 + delay from a register (depth 2) or LUT RAM, 3 + delay from block RAM (write, latch,
+    output register of the RAM). One beat per cycle when the depth is at least the latency + 1.
+    Resources and clock: ``benchmarks/RESULTS.md``, d.
     """
 
     def __init__(self, channel: Channel, *, registered: bool = False):
@@ -79,7 +78,7 @@ class Fifo(wiring.Component):
         """What stores the beats; slots are reserved for those that come later than their push."""
         stored, depth, reserved = self.channel.stored, self.channel.depth, self.channel.delay > 0
         if self.channel.memory == BLOCKRAM:
-            return _BlockStore(stored, platform)
+            return _BlockStore(stored)
         if self.registered and depth > LEAST_DEPTH and not is_ice40(platform):
             return _Registers(stored, depth, "distributed")
         return _small(stored, depth, platform, reserved)
@@ -280,41 +279,37 @@ class _Registers(_Store):
 
 
 class _BlockStore(_Store):
-    """Block RAM with its output register, read ahead into a few slots; latency 4."""
+    """Block RAM whose latch and output register are stages that a beat moves through; latency 3.
 
-    def __init__(self, channel: Channel, platform):
+    Each stage takes the next beat once it is free or its own beat moves on, so the head needs no
+    other registers.
+    """
+
+    def __init__(self, channel: Channel):
         self.channel = channel
-        self.ahead = _small(channel, READ_AHEAD, platform, reserved=True)
         super().__init__(channel, reserved=True)
 
     def elaborate(self, platform):
         m = Module()
         depth = self.channel.depth
-        m.submodules.ram = ram = BlockRam(self.channel.width, depth)
-        m.submodules.ahead = ahead = self.ahead
-        wiring.connect(m, ahead.r, wiring.flipped(self.r))
-
-        some = Signal()  # a beat is stored that was not fetched
-        out = Signal(range(READ_AHEAD + 1))
-        credit = Signal(init=1)  # out != READ_AHEAD
-        fetch = Signal()
-        popped = self.r.valid & self.r.ready
+        m.submodules.ram = ram = BlockRam(self.channel.width, depth, held=True)
+        some = Signal()  # a row is stored that was not read
+        latched = Signal()  # the latch holds a beat
         next_read, reaches_write = _row_after(m, ram.r_addr, ram.w_addr, self.w_valid, depth)
         m.d.comb += [
             ram.w_en.eq(self.w_valid),
             ram.w_data.eq(self.w_payload),
-            fetch.eq(some & credit),
-            ahead.w_valid.eq(delayed(m, fetch, stages.BLOCK_RAM)),
-            ahead.w_payload.eq(ram.r_data),
+            ram.out_en.eq(~self.r.valid | self.r.ready),
+            ram.r_en.eq(~latched | ram.out_en),
+            self.r.payload.eq(ram.r_data),
         ]
-        m.d.sync += some.eq(self.w_valid | some & ~(credit & reaches_write))
-        with m.If(popped != fetch):
-            m.d.sync += [
-                out.eq(stepped(out, back=popped)),
-                credit.eq(~fetch | (out != READ_AHEAD - 1)),
-            ]
+        m.d.sync += some.eq(self.w_valid | some & ~(ram.r_en & reaches_write))
         with m.If(self.w_valid):
             m.d.sync += ram.w_addr.eq(after(ram.w_addr, depth))
-        with m.If(fetch):
-            m.d.sync += ram.r_addr.eq(next_read)
+        with m.If(ram.r_en):
+            m.d.sync += latched.eq(some)
+            with m.If(some):
+                m.d.sync += ram.r_addr.eq(next_read)
+        with m.If(ram.out_en):
+            m.d.sync += self.r.valid.eq(latched)
         return m

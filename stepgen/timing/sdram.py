@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from stepgen.hw.design.table import MEMORY_LATENCY, Bus, memory_kind
+from stepgen.hw.design.sdram import sdram_queues
+from stepgen.hw.design.table import Bus
 from stepgen.ir.sdram_timing import BANKS, SdramTiming
 from stepgen.timing.bursts import burst_length, burst_word
 from stepgen.timing.kernel import (
@@ -258,16 +259,14 @@ def build_sdram(
     channels : mapping of str to int
         ``ar`` and ``r``, ``aw``, ``w`` and ``b``, or all five.
     """
-    word_bits, longest = bus.data_bits, bus.burst
-    timing.check(word_bits, longest)
-    queues = timing.queues(longest)
+    word_bits = bus.data_bits
+    timing.check(word_bits, bus.burst)
     transfers = timing.transfers(word_bits)
-    latencies = {name: MEMORY_LATENCY[memory_kind(depth)] for name, depth in queues.items()}
-    latencies["r"] += timing.cas + transfers + timing.late
-    queues["whole"], latencies["whole"] = queues["w"], 1
+    queues = sdram_queues(timing, bus)
+    queues["whole"] = queues["w"]
     made = {
-        name: layout.new_channel(f"{unit}.{name}", depth, latencies[name], -1)
-        for name, depth in queues.items()
+        name: layout.new_channel(f"{unit}.{name}", queue.depth, queue.latency, -1)
+        for name, queue in queues.items()
     }
 
     def passes(name: str, x: int, y: int) -> None:

@@ -4,7 +4,7 @@ from amaranth.hdl import Elaboratable, Fragment
 from amaranth.sim import Simulator
 from junk import Junk
 
-from stepgen.hw.design.table import MEMORY_LATENCY, Channel, memory_kind
+from stepgen.hw.design.table import MEMORY_LATENCY, Channel
 from stepgen.hw.fifo import FEW, Fifo
 from stepgen.hw.primitives import Device
 
@@ -52,7 +52,7 @@ def drive(channel: Channel, offers, takes, family="generic"):
 def rule(channel: Channel, offers, takes):
     """The expected outputs: the rule of latency and space, in a few lines."""
     pushes, pops, shown = [], 0, []
-    latency = channel.delay + MEMORY_LATENCY[memory_kind(channel.depth)]
+    latency = channel.delay + MEMORY_LATENCY[channel.memory]
     for t, (offer, take) in enumerate(zip(offers, takes, strict=True)):
         room = len(pushes) - pops < channel.depth
         head = pops < len(pushes) and pushes[pops] + latency <= t
@@ -63,10 +63,26 @@ def rule(channel: Channel, offers, takes):
     return shown
 
 
+NARROW, WIDE = 15, 40
+"""Bits of a beat with which 64 beats are LUT RAM, and 33 are block RAM."""
+
+SIZES = [
+    *((depth, WIDE) for depth in (2, 3, 4, 5, 7, 16, 32, 33, 63, 64, 65, 100)),
+    *((depth, NARROW) for depth in (33, 63, 64, 65, 66)),
+]
+
+
+def test_a_block_ram_is_for_more_than_32_beats_and_1024_bits_or_for_more_than_64_beats():
+    kinds = [Channel("c", 0, width, None, depth=depth).memory for depth, width in SIZES]
+    assert kinds == ["registers", *6 * ["lutram"], *5 * ["blockram"], *3 * ["lutram"]] + 2 * [
+        "blockram"
+    ]
+
+
 @pytest.mark.parametrize("delay", [0, 1, 2, 9])
-@pytest.mark.parametrize("depth", [2, 3, 4, 5, 7, 16, 63, 64, 65, 66, 100])
-def test_follows_the_rule_in_every_cycle(depth, delay):
-    channel = Channel("c", 0, 20, None, depth=depth, delay=delay)
+@pytest.mark.parametrize(("depth", "width"), SIZES)
+def test_follows_the_rule_in_every_cycle(depth, width, delay):
+    channel = Channel("c", 0, width, None, depth=depth, delay=delay)
     rng = np.random.default_rng(100 * depth + delay)
     cycles = 4 * depth + 120
     shares = rng.choice([0.05, 0.5, 0.9, 1.0], (6, 2))
@@ -78,9 +94,12 @@ def test_follows_the_rule_in_every_cycle(depth, delay):
 
 
 @pytest.mark.parametrize("delay", [0, 3])
-@pytest.mark.parametrize("depth", [2, FEW + 1, FEW + 2, 9, 64, 66])
-def test_without_lut_ram_it_is_the_same(depth, delay):
-    channel = Channel("c", 0, 20, None, depth=depth, delay=delay)
+@pytest.mark.parametrize(
+    ("depth", "width"),
+    [*((depth, WIDE) for depth in (2, FEW + 1, FEW + 2, 9, 33, 66)), (64, NARROW)],
+)
+def test_without_lut_ram_it_is_the_same(depth, width, delay):
+    channel = Channel("c", 0, width, None, depth=depth, delay=delay)
     rng = np.random.default_rng(100 * depth + delay)
     cycles = 3 * depth + 120
     shares = rng.choice([0.05, 0.5, 0.9, 1.0], (6, 2))
@@ -91,9 +110,9 @@ def test_without_lut_ram_it_is_the_same(depth, delay):
     assert drive(channel, offers, takes, "ice40") == rule(channel, offers, takes)
 
 
-@pytest.mark.parametrize("depth", [2, 4, 64, 65])
+@pytest.mark.parametrize("depth", [2, 4, 32, 33, 65])
 def test_fills_and_empties_at_one_beat_per_cycle(depth):
-    channel = Channel("c", 0, 20, None, depth=depth)
+    channel = Channel("c", 0, WIDE, None, depth=depth)
     fill, idle, drain = depth + 5, 10, depth + 5
     offers = [True] * fill + [False] * (idle + drain)
     takes = [False] * (fill + idle) + [True] * drain

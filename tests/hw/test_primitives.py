@@ -259,6 +259,35 @@ def test_block_ram(device, width, depth):
     run(ram, device, bench)
 
 
+@BLOCKS
+@pytest.mark.parametrize(("width", "depth"), [(9, 5), (36, 100), (37, 512), (20, 513)])
+def test_the_registers_of_a_block_ram_keep_what_they_have(device, width, depth):
+    rng = np.random.default_rng(width * depth)
+    ram = BlockRam(width, depth, held=True)
+    rows = [int.from_bytes(rng.bytes(8), "little") & ((1 << width) - 1) for _ in range(depth)]
+
+    async def bench(ctx):
+        for row, value in enumerate(rows):
+            ctx.set(ram.w_en, 1)
+            ctx.set(ram.w_addr, row)
+            ctx.set(ram.w_data, value)
+            await ctx.tick()
+        ctx.set(ram.w_en, 0)
+        latch = output = None
+        for _ in range(300):
+            r_en, out_en, row = *(bool(rng.integers(2)) for _ in range(2)), int(rng.integers(depth))
+            ctx.set(ram.r_en, r_en)
+            ctx.set(ram.out_en, out_en)
+            ctx.set(ram.r_addr, row)
+            if output is not None:
+                assert ctx.get(ram.r_data) == output
+            output = latch if out_en else output
+            latch = rows[row] if r_en else latch
+            await ctx.tick()
+
+    run(ram, device, bench)
+
+
 @pytest.mark.parametrize(("width", "depth"), [(32, 100), (16, 16384), (32, 32768), (64, 20000)])
 def test_single_port_ram(device, width, depth):
     rng = np.random.default_rng(width * depth)

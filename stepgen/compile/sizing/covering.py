@@ -6,12 +6,9 @@ import math
 from collections.abc import Mapping
 
 from stepgen.hw.design.pace import Extents, span
-from stepgen.hw.design.table import LUTRAM, Design, memory_kind
+from stepgen.hw.design.table import Design
 from stepgen.hw.units.load.params import Load
 from stepgen.hw.units.loader.params import Loader
-
-FEW = 32
-"""Words up to which a FIFO in LUT RAM takes less than one in block RAM, where it is to be large."""
 
 ON_CHIP = 6
 """Cycles from a slot that is free to a request on the bus, and from a word on it to the slot."""
@@ -51,8 +48,6 @@ def covering(design: Design, extents: Mapping[str, Extents]) -> dict[str, int]:
         depth = math.ceil(words / bus.burst) * bus.burst
         if isinstance(unit.params, Loader):
             depth += bus.burst
-            while depth > FEW and memory_kind(depth) == LUTRAM:
-                depth += bus.burst
         if depth > design.channel[unit.inputs["data"]].depth:
             depths[unit.inputs["data"]] = depth
     return depths

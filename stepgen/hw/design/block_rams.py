@@ -7,14 +7,12 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from stepgen.hw.design import stages
+from stepgen.hw.design.channel import SHALLOW as SHALLOW
 from stepgen.hw.design.ram import Ram
 from stepgen.hw.design.table import BLOCKRAM
 
 if TYPE_CHECKING:
     from stepgen.hw.design.table import Channel, Design, Unit
-
-SHALLOW = 32
-"""Most rows of a memory that is LUT RAM where there is any."""
 
 SHAPES = ((36, 9), (18, 10), (9, 11), (4, 12), (2, 13), (1, 14))
 """Data and address bits that a block of 18 Kbit can have, the widest first."""

@@ -19,16 +19,23 @@ LEAST_DEPTH = 2
 MOST_DEPTH = 1 << 20
 """Greatest depth of a FIFO in beats: more than the on-chip memory of any FPGA holds."""
 
-READ_AHEAD = 4
-"""Beats that a block RAM FIFO reads ahead: covers the cycles from a pop to the next arrival."""
-
-MEMORY_LATENCY = {REGISTERS: 1, LUTRAM: 1, BLOCKRAM: 4}
+MEMORY_LATENCY = {REGISTERS: 1, LUTRAM: 1, BLOCKRAM: 3}
 """Cycles from a push until the beat is at the head, by kind of memory."""
 
+SHALLOW = 32
+"""Most rows of a memory that is LUT RAM where there is any."""
 
-def memory_kind(depth: int) -> str:
-    """Kind of memory of a FIFO of `depth` beats."""
-    return REGISTERS if depth <= LEAST_DEPTH else LUTRAM if depth <= 64 else BLOCKRAM
+MOST_SHALLOW, FEW_BITS = 64, 1024
+"""A FIFO of up to so many beats is LUT RAM if it holds fewer bits than that: a block would save
+fewer LUTs than a device has for each of its blocks."""
+
+
+def memory_kind(depth: int, width: int) -> str:
+    """Kind of memory of a FIFO of `depth` beats of `width` bits."""
+    if depth <= LEAST_DEPTH:
+        return REGISTERS
+    small = depth <= SHALLOW or (depth <= MOST_SHALLOW and depth * width < FEW_BITS)
+    return LUTRAM if small else BLOCKRAM
 
 
 @dataclass(frozen=True)
@@ -99,8 +106,8 @@ class Channel:
 
     @property
     def memory(self) -> str:
-        """Kind of memory, by depth."""
-        return memory_kind(self.depth)
+        """Kind of memory, by depth and width."""
+        return memory_kind(self.depth, self.stored.width)
 
     @property
     def latency(self) -> int:
@@ -109,7 +116,8 @@ class Channel:
 
     def pipelined(self, delay: int) -> Channel:
         """The channel behind a pipeline of `delay` cycles, deep enough for one beat per cycle."""
-        least = delay + MEMORY_LATENCY[memory_kind(delay + 2)] + 1 if delay else 0
+        memory = memory_kind(delay + 2, self.stored.width)
+        least = delay + MEMORY_LATENCY[memory] + 1 if delay else 0
         return dataclasses.replace(self, delay=delay, depth=max(self.depth, least))
 
     @property
@@ -143,6 +151,5 @@ class Channel:
 
     def memory_bits_of(self, depth: int) -> int:
         """Bits of memory if the FIFO were so deep."""
-        ahead = READ_AHEAD if memory_kind(depth) == BLOCKRAM else 0
-        rows = depth - 1 if depth == LEAST_DEPTH else depth + ahead
+        rows = depth - 1 if depth == LEAST_DEPTH else depth
         return rows * self.stored.width

@@ -22,7 +22,6 @@ from stepgen.hw.design.channel import BLOCKRAM as BLOCKRAM
 from stepgen.hw.design.channel import LEAST_DEPTH as LEAST_DEPTH
 from stepgen.hw.design.channel import LUTRAM as LUTRAM
 from stepgen.hw.design.channel import MEMORY_LATENCY as MEMORY_LATENCY
-from stepgen.hw.design.channel import READ_AHEAD as READ_AHEAD
 from stepgen.hw.design.channel import Channel as Channel
 from stepgen.hw.design.channel import memory_kind as memory_kind
 from stepgen.hw.design.counting import CHANNELS, counting

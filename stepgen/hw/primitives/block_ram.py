@@ -28,6 +28,8 @@ class BlockRam(wiring.Component):
         Bits of a row, and rows.
     init : sequence of int
         What the first rows hold from the start, of at most `MOST_ROWS`.
+    held : bool
+        Whether a reader may stop each of the two registers behind the rows.
 
     Members
     -------
@@ -35,8 +37,12 @@ class BlockRam(wiring.Component):
         Write a row; it can be read from the next cycle on.
     r_addr : ``In``
         Row to read.
+    r_en, out_en : ``In``
+        Whether the latch takes the row that is addressed, and the output register what is in the
+        latch. Only if `held`, else they do in each cycle.
     r_data : ``Out``
-        The row addressed two cycles ago. Undefined if it was written in that cycle.
+        The output register: the row addressed two cycles ago. Undefined if it was written in that
+        cycle.
 
     Notes
     -----
@@ -45,10 +51,11 @@ class BlockRam(wiring.Component):
     map.
     """
 
-    def __init__(self, width: int, depth: int, init: Sequence[int] = ()):
+    def __init__(self, width: int, depth: int, init: Sequence[int] = (), *, held: bool = False):
         self.width = width
         self.depth = depth
         self.init = init
+        self.held = held
         address = ceil_log2(depth)
         super().__init__(
             {
@@ -56,6 +63,7 @@ class BlockRam(wiring.Component):
                 "w_addr": In(address),
                 "w_data": In(width),
                 "r_addr": In(address),
+                **({"r_en": In(1), "out_en": In(1)} if held else {}),
                 "r_data": Out(width),
             }
         )
@@ -79,9 +87,20 @@ class BlockRam(wiring.Component):
             write.addr.eq(self.w_addr),
             write.data.eq(self.w_data),
             read.addr.eq(self.r_addr),
-            self.r_data.eq(delayed(m, read.data, stages.BLOCK_RAM - 1, reset_less=True)),
         ]
+        if self.held:
+            seen = Signal(self.width, reset_less=True)
+            m.d.comb += [read.en.eq(self.r_en), self.r_data.eq(seen)]
+            with m.If(self.out_en):
+                m.d.sync += seen.eq(read.data)
+        else:
+            seen = delayed(m, read.data, stages.BLOCK_RAM - 1, reset_less=True)
+            m.d.comb += self.r_data.eq(seen)
         return m
+
+    def _enables(self):
+        """Of the latch and of the output register."""
+        return (self.r_en, self.out_en) if self.held else (Const(1, 1), Const(1, 1))
 
     def _blocks(self, m, block):
         """Blocks in parallel, each of the widest shape that has enough rows."""
@@ -113,6 +132,7 @@ class BlockRam(wiring.Component):
         """Port A writes, port B reads; only the larger block has the ninth bit of a byte."""
         kind, size = ("SDPX9B", 36) if bits >= 9 else ("SDPB", 32)
         zero, one, none = Const(0, 1), Const(1, 1), Const(0, 3)
+        latched, output = self._enables()
         return Instance(
             kind,
             p_READ_MODE=one,
@@ -128,8 +148,8 @@ class BlockRam(wiring.Component):
             i_ADA=w_addr,
             i_DI=written[:size],
             i_CLKB=ClockSignal(),
-            i_CEB=one,
-            i_OCE=one,
+            i_CEB=latched,
+            i_OCE=output,
             i_RESETB=zero,
             i_BLKSELB=none,
             i_ADB=r_addr,
@@ -139,6 +159,7 @@ class BlockRam(wiring.Component):
     def _ports(self, bits, written, w_addr, r_addr, seen):
         """Port A writes, port B reads. With 36 bits each side uses both halves of the data."""
         zero, one = Const(0, 1), Const(1, 1)
+        latched, output = self._enables()
         low, high = range(HALF), range(HALF, 36)
         # A word of up to 18 bits leaves at B; a word of 36 leaves with its lower half at A.
         first = "A" if bits > HALF else "B"
@@ -158,12 +179,12 @@ class BlockRam(wiring.Component):
             i_CLKA=ClockSignal(),
             i_CEA=self.w_en,
             i_WEA=one,
-            i_OCEA=one,
+            i_OCEA=output,
             i_RSTA=zero,
             i_CLKB=ClockSignal(),
-            i_CEB=one,
+            i_CEB=latched,
             i_WEB=zero,
-            i_OCEB=one,
+            i_OCEB=output,
             i_RSTB=zero,
             **{f"i_CS{side}{k}": zero for side in "AB" for k in range(3)},
             **{f"i_ADA{k}": bit for k, bit in enumerate(w_addr)},

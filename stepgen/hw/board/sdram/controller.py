@@ -1,7 +1,5 @@
 """An SDR SDRAM behind the AXI4 port of a design."""
 
-from dataclasses import replace
-
 from amaranth.hdl import Cat, Module, Mux, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
@@ -9,20 +7,14 @@ from amaranth.utils import exact_log2
 
 from stepgen.hw.axi import Axi4
 from stepgen.hw.board.sdram.pins import SdramPins
-from stepgen.hw.board.sdram.scheduler import LENGTH_BITS, Scheduler
-from stepgen.hw.design.table import Bus, Channel
+from stepgen.hw.board.sdram.scheduler import Scheduler
+from stepgen.hw.design.sdram import LENGTH_BITS, sdram_queues
+from stepgen.hw.design.table import Bus
 from stepgen.hw.fifo import Fifo
 from stepgen.hw.primitives import delayed
 from stepgen.ir.sdram_timing import SdramTiming
 
-__all__ = ["SdramMemory", "data_queues"]
-
-
-def data_queues(timing: SdramTiming, bus: Bus) -> dict[str, Channel]:
-    """The queues of words of the controller, by channel of the bus."""
-    depths = timing.queues(bus.burst)
-    widths = {"r": 1 + bus.data_bits, "w": bus.data_bits + bus.bytes}
-    return {name: Channel(name, 1, width, None, depths[name]) for name, width in widths.items()}
+__all__ = ["SdramMemory"]
 
 
 class SdramMemory(wiring.Component):
@@ -75,19 +67,19 @@ class SdramMemory(wiring.Component):
             pins.ba.eq(scheduler.bank),
             pins.a.eq(scheduler.address),
         ]
-        queues = timing.queues(self.bus.burst)
+        queues = sdram_queues(timing, self.bus)
         self._read(m, scheduler, queues)
         self._write(m, scheduler, queues)
         return m
 
-    def _requests(self, m, way, depth, head):
+    def _requests(self, m, way, channel, head):
         """The queue of the bursts of a direction."""
         port = self.port
         valid, ready, address, length = (
             getattr(port, f"a{way}{name}") for name in ("valid", "ready", "addr", "len")
         )
         word = address[exact_log2(self.bus.bytes) :][: len(head) - LENGTH_BITS]
-        m.submodules[f"a{way}"] = queue = Fifo(Channel(f"a{way}", 1, len(head), None, depth=depth))
+        m.submodules[f"a{way}"] = queue = Fifo(channel)
         m.d.comb += [
             ready.eq(queue.w.ready),
             queue.w.valid.eq(valid),
@@ -99,10 +91,9 @@ class SdramMemory(wiring.Component):
     def _read(self, m, scheduler, queues):
         """From the pins to ``r``, as much as there is space for."""
         port, bits = self.port, self.timing.data_bits
-        transfers, depth = self.timing.transfers(self.bus.data_bits), queues["r"]
-        way = self.timing.cas + transfers + self.timing.late
+        transfers, depth = self.timing.transfers(self.bus.data_bits), queues["r"].depth
         request = self._requests(m, "r", queues["ar"], scheduler.read)
-        m.submodules.r = words = Fifo(replace(data_queues(self.timing, self.bus)["r"], delay=way))
+        m.submodules.r = words = Fifo(queues["r"])
         spare, returned = Signal(range(depth + 1), init=depth), Signal()
         length = request.payload[:LENGTH_BITS]
         m.d.comb += [
@@ -124,9 +115,10 @@ class SdramMemory(wiring.Component):
         seen = Signal(bits, reset_less=True)
         m.d.sync += seen.eq(self.pins.dq_i)
         earlier = [delayed(m, seen, k, reset_less=True) for k in range(transfers)]
+        last = delayed(m, ends, queues["r"].delay, reset_less=True)
         m.d.comb += [
             words.w.valid.eq(moves),
-            words.w.payload.eq(Cat(delayed(m, ends, way, reset_less=True), *reversed(earlier))),
+            words.w.payload.eq(Cat(last, *reversed(earlier))),
             port.rvalid.eq(words.r.valid),
             words.r.ready.eq(port.rready),
             Cat(port.rlast, port.rdata).eq(words.r.payload),
@@ -137,16 +129,17 @@ class SdramMemory(wiring.Component):
         port, pins, bits = self.port, self.pins, self.timing.data_bits
         transfers = self.timing.transfers(self.bus.data_bits)
         request = self._requests(m, "w", queues["aw"], scheduler.write)
-        m.submodules.w = words = Fifo(data_queues(self.timing, self.bus)["w"])
-        m.submodules.b = answers = Fifo(Channel("b", 1, 1, None, queues["b"]))
-        whole, comes = Signal(range(queues["w"] + 1)), Signal()
+        m.submodules.w = words = Fifo(queues["w"])
+        m.submodules.b = answers = Fifo(queues["b"])
+        whole, comes = Signal(range(queues["w"].depth + 1)), Signal()
         moves = (scheduler.fires | scheduler.second) & scheduler.writing
         m.d.comb += [
             port.wready.eq(words.w.ready),
             words.w.valid.eq(port.wvalid),
             words.w.payload.eq(Cat(port.wdata, port.wstrb)),
             words.r.ready.eq(moves),
-            comes.eq(port.wvalid & port.wready & port.wlast),
+            # A burst is whole once its last word is at the head or behind the others.
+            comes.eq(delayed(m, port.wvalid & port.wready & port.wlast, queues["w"].latency - 1)),
             scheduler.writes.eq(request.valid & (whole != 0)),
             request.ready.eq(scheduler.take_write),
             scheduler.answered.eq(answers.w.ready),

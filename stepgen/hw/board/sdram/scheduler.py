@@ -9,12 +9,10 @@ from amaranth.lib.wiring import In, Out
 from amaranth.utils import exact_log2
 
 from stepgen.hw.board.sdram.pins import Command
+from stepgen.hw.design.sdram import LENGTH_BITS
 from stepgen.ir.sdram_timing import ALL_BANKS, BANKS, SdramTiming
 
-__all__ = ["LENGTH_BITS", "Scheduler"]
-
-LENGTH_BITS = 8
-"""Of a burst's words, less 1."""
+__all__ = ["Scheduler"]
 
 WAKE_REFRESHES = 8
 
