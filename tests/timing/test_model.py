@@ -12,6 +12,7 @@ from stepgen.compile.lower import lower
 from stepgen.cosim.experiment import Experiment
 from stepgen.fuzz.generators.drawing import NARROW
 from stepgen.fuzz.generators.plain import draw
+from stepgen.hw.design.block_rams import SHALLOW
 from stepgen.hw.design.table import Channel
 from stepgen.hw.units.fork.params import Fork
 from stepgen.hw.units.reassemble.params import Reassemble
@@ -55,9 +56,9 @@ def test_deeper_fifos_are_never_slower(seed):
     rng = np.random.default_rng(seed)
     # Within one kind of memory: a block RAM's FIFO has a longer latency than a LUT RAM's.
     deeper = {
-        c.name: max(c.depth, int(rng.integers(c.depth, 65)))
+        c.name: max(c.depth, int(rng.integers(c.depth, SHALLOW + 1)))
         for c in design.channels
-        if c.depth <= 64
+        if c.depth <= SHALLOW
     }
     assert predict(design.with_depths(deeper), beats, stalls=stalls).cycles <= shallow
 
