@@ -78,6 +78,16 @@ def test_no_gap(n, rows):
     assert pushes[-1] - pushes[0] == len(pushes) - 1
 
 
+def test_only_a_chunk_of_another_input_waits_to_be_chosen():
+    """The unit stays at the input that it took last, and begins at the first one."""
+    design, inputs = uniform(3, 2)
+    late = {f"s_x{k}": 40 * k for k in range(3)}
+    predicted = predict(design, inputs, stalls=Stalls(late=late))
+    heads = np.concatenate([predicted.pushes[f"x{k}"][:6] for k in range(3)]) + 1
+    waits = predicted.pushes["y"][:-1] - heads
+    assert [*waits] == [0] * 6 + [1] * 12
+
+
 @pytest.mark.parametrize("rows", [1, 3])
 def test_inputs_that_wait_take_turns(rows):
     design, inputs = uniform(4, 6, rows, y=2)

@@ -29,9 +29,11 @@ from stepgen.timing.kernel import (
     stop_of,
 )
 
-P = record("y", "names", "level", "notes", "one_hot", "current", "next", "last", "producers", "x")
-# `current` is the input whose chunk moves, `next` the one that was chosen to follow, `last` the one
-# that was chosen last.
+P = record(
+    "y", "names", "level", "notes", "one_hot", "current", "named", "next", "last", "producers", "x"
+)
+# `current` is the input whose chunk moves, or the last one that did, `named` whether its selector
+# has left, `next` the input that was chosen to follow, `last` the one that was chosen last.
 NOTHING = -1
 
 
@@ -75,49 +77,58 @@ def look_again(M: Memory, a: int, t: int, reason: int) -> int:
     return t + 1 if later else ANY
 
 
+@helper
+def name(M: Memory, a: int, t: int, n: int) -> None:
+    """Send the selector of input `n`."""
+    note(M, M[a + P.notes] + n, t)
+    producers = M[a + P.producers]
+    mask = M[a + P.one_hot] + n * producers if producers > 1 else 1
+    push(M, M[a + P.names], t, make_beat(VALUE, 0, 0, mask))
+
+
 @step
 def merge(M: Memory, a: int, t: int) -> int:
     y, names, level, current = M[a + P.y], M[a + P.names], M[a + P.level], M[a + P.current]
     has_room, may_name = room(M, y, t) == READY, room(M, names, t) == READY
-    chosen, full = NOTHING, False
-    if M[a + P.next] == NOTHING:
-        chosen = in_turn(M, a, t)
-        if chosen != NOTHING and not may_name:
-            chosen, full = NOTHING, current == NOTHING
-    if chosen != NOTHING:
-        M[a + P.last] = chosen
-        note(M, M[a + P.notes] + chosen, t)
-        producers = M[a + P.producers]
-        mask = M[a + P.one_hot] + chosen * producers if producers > 1 else 1
-        push(M, names, t, make_beat(VALUE, 0, 0, mask))
-        if current == NOTHING:
-            current = chosen
-        else:
-            M[a + P.next] = chosen
-    moves, closes = False, False
-    if current != NOTHING and waiting(M, a, t, current):
-        moves, full = has_room, not has_room
-        if moves:
-            beat = pop(M, M[a + P.x + current], t)
-            push(M, y, t, beat)
-            closes = stop_of(beat) >= level
-    M[a + P.current] = current
-    if closes:
-        # What was chosen in this cycle for an idle unit was the chunk that has moved.
-        M[a + P.current], M[a + P.next] = M[a + P.next], NOTHING
-    if moves or chosen != NOTHING:
+    present, named, following = waiting(M, a, t, current), M[a + P.named], M[a + P.next]
+    turn = in_turn(M, a, t) if following == NOTHING else NOTHING
+    names_next = named and turn != NOTHING and may_name
+    names_current = present and not named and may_name
+    if names_next:
+        name(M, a, t, turn)
+    if names_current:
+        name(M, a, t, current)
+    moves = present and has_room and (named or may_name)
+    closes = False
+    if moves:
+        beat = pop(M, M[a + P.x + current], t)
+        push(M, y, t, beat)
+        closes = stop_of(beat) >= level
+    switches = False
+    if closes or not (named or present):
+        switches = following != NOTHING or turn != NOTHING
+        if switches:
+            M[a + P.current] = following if following != NOTHING else turn
+        if turn != NOTHING:
+            M[a + P.last] = turn
+        M[a + P.named], M[a + P.next] = following != NOTHING or names_next, NOTHING
+    else:
+        M[a + P.named] = named or names_current
+        if names_next:
+            M[a + P.next] = M[a + P.last] = turn
+    if moves or names_next or names_current or switches:
         return acted(M, t)
-    if current == NOTHING and ended(M, a, t):
+    if ended(M, a, t):
         if has_room and may_name:
             beat = make_beat(DONE, 0, 0, 0)
             for n in range(M[a + P.producers]):
                 pop(M, M[a + P.x + n], t)
             push(M, y, t, beat)
             push(M, names, t, beat)
-            M[a + P.last] = NOTHING
+            M[a + P.current], M[a + P.last] = 0, NOTHING
             return acted(M, t)
-        full = True
-    return look_again(M, a, t, FULL_OUTPUT if full else EMPTY_INPUT)
+        return look_again(M, a, t, FULL_OUTPUT)
+    return look_again(M, a, t, FULL_OUTPUT if present else EMPTY_INPUT)
 
 
 def build(unit: Unit, params: EagerMerge, layout: DesignLayout) -> None:
@@ -133,7 +144,8 @@ def build(unit: Unit, params: EagerMerge, layout: DesignLayout) -> None:
         level=params.level,
         notes=notes[0],
         one_hot=layout.reserve([int(i == j) for i in range(count) for j in range(count)]),
-        current=NOTHING,
+        current=0,
+        named=0,
         next=NOTHING,
         last=NOTHING,
         producers=count,
