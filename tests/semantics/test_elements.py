@@ -125,7 +125,7 @@ def test_a_tile_of_one_element_may_be_a_number(element: sg.ElementType, given: o
 @given(st.lists(st.one_of(st.integers(0, 9), st.integers(2**52, 2**64 - 1)), min_size=1))
 def test_integers_in_a_list_keep_all_their_bits(given_numbers: list[int]) -> None:
     """Also beside small ones, where numpy would make doubles."""
-    each = [np.uint64(n) if n > 2**63 else np.int64(n) for n in given_numbers[:-1]]
+    each = [np.uint64(n) if n >= 2**63 else np.int64(n) for n in given_numbers[:-1]]
     for way in (given_numbers, np.array(given_numbers, object), [*each, given_numbers[-1]]):
         assert numbers.as_element(way, "address", "x").tolist() == given_numbers
 
