@@ -53,39 +53,60 @@ def fuse(
     dict of str to str
         By operator that is part of another's unit, the name of that unit.
     """
-    rows = {unit.name: unit for unit in units}
-    made_by = {c: unit.name for unit in units for c in unit.outputs.values()}
-    left, gone = dict(channels), _Gone(units)
-    for name in list(rows):
-        for port, channel in reversed([*rows[name].inputs.items()]):
-            inner, outer = rows.get(made_by.get(channel, "")), rows[name]
-            if inner is None or inner is outer or channel in kept:
-                continue
-            if not isinstance(inner.params, Pcu) or not isinstance(outer.params, Pcu):
-                continue
-            if lanes_at[inner.name] != lanes_at[outer.name]:
-                continue
-            at = outer.params.inputs.index(port)
-            params = joined(outer.params, at, inner.params)
-            if params is None:
-                continue
-            reads = [*outer.inputs.values()]
-            reads[at : at + 1] = inner.inputs.values()
-            (y,) = outer.outputs.values()
-            rows[name] = replace(Unit.in_order(name, params, reads, [y]), origin=outer.origin)
-            left[y] = left[y].pipelined(params.delay(left[y].lanes))
-            del rows[inner.name], left[channel]
-            gone.add(inner, name)
-            gone.operators[inner.origin] = name
-    for name in list(rows):
-        _join(rows, left, gone, made_by, kept, lanes_at, name)
-    for name in list(rows):
-        _rewrite(rows, left, gone, made_by, kept, extents, lanes_at, name)
-    for name in list(rows):
-        _branch(rows, left, gone, made_by, kept, extents, lanes_at, name)
-    for name in list(rows):
-        _append(rows, left, gone, made_by, kept, lanes_at, name)
-    return list(rows.values()), left, gone.fused()
+    fusion = _Fusion(units, channels, kept, extents, lanes_at)
+    for step in (_pcus, _join, _rewrite, _branch, _append):
+        for name in list(fusion.rows):
+            if name in fusion.rows:
+                step(fusion, name)
+    return list(fusion.rows.values()), fusion.channels, fusion.gone.fused()
+
+
+class _Fusion:
+    """Units and channels on the way.
+
+    Attributes
+    ----------
+    rows : dict of str to Unit
+        By name.
+    channels : dict of str to Channel
+    gone : _Gone
+    extents : dict of str to Extents
+    """
+
+    def __init__(
+        self,
+        units: Sequence[Unit],
+        channels: Mapping[str, Channel],
+        kept: Collection[str],
+        extents: dict[str, Extents],
+        lanes_at: Mapping[str, int],
+    ) -> None:
+        self.rows = {unit.name: unit for unit in units}
+        self.channels, self.gone, self.extents = dict(channels), _Gone(units), extents
+        self._kept, self._lanes_at = kept, lanes_at
+        self._made_by = {c: unit.name for unit in units for c in unit.outputs.values()}
+
+    def before(self, channel: str, unit: Unit) -> Unit | None:
+        """The unit that writes a channel, if it may become one with the unit that reads it."""
+        found = self.rows.get(self._made_by.get(channel, ""))
+        if found is None or found is unit or channel in self._kept:
+            return None
+        return found if self._lanes_at[found.name] == self._lanes_at[unit.name] else None
+
+    def changed(self, unit: Unit, through: str) -> None:
+        """Replace a unit; a channel that it wrote before is gone."""
+        self.rows[unit.name] = unit
+        self._made_by |= dict.fromkeys(unit.outputs.values(), unit.name)
+        del self.channels[through]
+
+    def drop(self, unit: Unit, into: str) -> None:
+        """Remove a unit that has become part of another one."""
+        self.gone.add(self.rows.pop(unit.name), into)
+
+    def behind(self, x: str, y: str, delay: int) -> None:
+        """Have the channel `y` follow what `x` followed, after a pipeline of so many cycles."""
+        depth = max(self.channels[x].depth, self.channels[y].depth)
+        self.channels[y] = replace(self.channels[y], depth=depth).pipelined(delay)
 
 
 class _Gone:
@@ -119,83 +140,73 @@ class _Gone:
         return found
 
 
-def _join(
-    rows: dict[str, Unit],
-    channels: dict[str, Channel],
-    gone: _Gone,
-    made_by: Mapping[str, str],
-    kept: Collection[str],
-    lanes_at: Mapping[str, int],
-    name: str,
-) -> None:
+def _pcus(fusion: _Fusion, name: str) -> None:
+    """Join a PCU with those that write its operands."""
+    for port, channel in reversed([*fusion.rows[name].inputs.items()]):
+        outer = fusion.rows[name]
+        inner = fusion.before(channel, outer)
+        if inner is None or not isinstance(inner.params, Pcu) or not isinstance(outer.params, Pcu):
+            continue
+        at = outer.params.inputs.index(port)
+        params = joined(outer.params, at, inner.params)
+        if params is None:
+            continue
+        reads = [*outer.inputs.values()]
+        reads[at : at + 1] = inner.inputs.values()
+        (y,) = outer.outputs.values()
+        made = replace(Unit.in_order(name, params, reads, [y]), origin=outer.origin)
+        fusion.changed(made, channel)
+        fusion.behind(y, y, params.delay(fusion.channels[y].lanes))
+        fusion.drop(inner, name)
+        fusion.gone.operators[inner.origin] = name
+
+
+def _join(fusion: _Fusion, name: str) -> None:
     """Have a unit do what the one in front of it does, too."""
-    outer = rows[name]
+    outer = fusion.rows[name]
     if len(outer.inputs) != 1:
         return
     (x,) = outer.inputs.values()
-    inner = rows.get(made_by.get(x, ""))
-    if inner is None or x in kept or len(inner.inputs) != 1 or len(inner.outputs) != 1:
+    inner = fusion.before(x, outer)
+    if inner is None or len(inner.inputs) != 1 or len(inner.outputs) != 1:
         return
-    rank = channels[next(iter(inner.inputs.values()))].rank
+    rank = fusion.channels[next(iter(inner.inputs.values()))].rank
     params = None if rank is None else outer.params.behind(inner.params, rank)
-    if params is None or lanes_at[inner.name] != lanes_at[name]:
+    if params is None:
         return
-    rows[name] = replace(outer, params=params, inputs=inner.inputs)
-    gone.add(rows.pop(inner.name), name)
-    del channels[x]
+    fusion.changed(replace(outer, params=params, inputs=inner.inputs), x)
+    fusion.drop(inner, name)
 
 
-def _rewrite(
-    rows: dict[str, Unit],
-    channels: dict[str, Channel],
-    gone: _Gone,
-    made_by: dict[str, str],
-    kept: Collection[str],
-    extents: Mapping[str, Extents],
-    lanes_at: Mapping[str, int],
-    name: str,
-) -> None:
+def _rewrite(fusion: _Fusion, name: str) -> None:
     """Have the unit before one that only rewrites stops send rewritten ones."""
-    params, inputs = rows[name].params, [*rows[name].inputs.values()]
+    outer, channels = fusion.rows[name], fusion.channels
+    params, inputs = outer.params, [*outer.inputs.values()]
     rank = channels[inputs[0]].rank if len(inputs) == 1 else None
-    if rank is None or params.rewritten(rank) is None or params.swallows(extents[inputs[0]]):
+    if rank is None or params.rewritten(rank) is None or params.swallows(fusion.extents[inputs[0]]):
         return
-    (x,) = inputs
-    unit, (y,) = rows.get(made_by.get(x, "")), rows[name].outputs.values()
-    if unit is None or isinstance(unit.params, Source) or x in kept:
+    (x,), (y,) = inputs, outer.outputs.values()
+    unit = fusion.before(x, outer)
+    if unit is None or isinstance(unit.params, Source) or channels[x].lanes != channels[y].lanes:
         return
-    before, after = channels[x], channels[y]
-    if before.lanes != after.lanes or lanes_at[unit.name] != lanes_at[name]:
-        return
-    port = next(port for port, channel in unit.outputs.items() if channel == x)
-    restops = (*unit.restops, Restop(port, x, rank, params), *_behind(port, rows[name]))
-    rows[unit.name] = replace(unit, outputs={**unit.outputs, port: y}, restops=restops)
-    made_by[y] = unit.name
-    channels[y] = replace(after, depth=max(before.depth, after.depth)).pipelined(before.delay)
-    gone.add(rows.pop(name), unit.name)
-    del channels[x]
+    port = _port(unit, x)
+    restops = (*unit.restops, Restop(port, x, rank, params), *_behind(port, outer))
+    fusion.behind(x, y, channels[x].delay)
+    fusion.drop(outer, unit.name)
+    fusion.changed(replace(unit, outputs={**unit.outputs, port: y}, restops=restops), x)
 
 
-def _branch(
-    rows: dict[str, Unit],
-    channels: dict[str, Channel],
-    gone: _Gone,
-    made_by: dict[str, str],
-    kept: Collection[str],
-    extents: dict[str, Extents],
-    lanes_at: Mapping[str, int],
-    name: str,
-) -> None:
+def _branch(fusion: _Fusion, name: str) -> None:
     """Have a unit write to all branches of the fork behind it."""
-    fork = rows[name]
+    fork = fusion.rows[name]
     if not isinstance(fork.params, Fork):
         return
     (x,) = fork.inputs.values()
-    unit = rows.get(made_by[x])
-    if unit is None or unit.epilogue or x in kept or lanes_at[unit.name] != lanes_at[name]:
-        return
-    params = unit.params.branched(fork.params.branches)
-    if params is None:
+    unit = fusion.before(x, fork)
+    params = None
+    if unit is not None and not unit.epilogue:
+        params = unit.params.branched(fork.params.branches)
+    if unit is None or params is None:
         return
     outputs = dict(zip(params.outputs, fork.outputs.values(), strict=True))
     restops: list[Restop] = []
@@ -203,48 +214,40 @@ def _branch(
         for restop in unit.restops:
             # Names of what is rewritten are those of streams, of which each output has its own.
             before = f"{restop.before}_to_{y}"
-            extents[before] = extents[restop.before]
+            fusion.extents[before] = fusion.extents[restop.before]
             restops.append(replace(restop, port=port, before=before))
         restops += [restop for restop in fork.restops if restop.port == port]
-        depth = max(channels[x].depth, channels[y].depth)
-        channels[y] = replace(channels[y], depth=depth).pipelined(channels[x].delay)
-        made_by[y] = unit.name
-    rows[unit.name] = replace(unit, params=params, outputs=outputs, restops=tuple(restops))
-    gone.add(rows.pop(name), unit.name)
-    del channels[x]
+        fusion.behind(x, y, fusion.channels[x].delay)
+    fusion.drop(fork, unit.name)
+    fusion.changed(replace(unit, params=params, outputs=outputs, restops=tuple(restops)), x)
+
+
+def _append(fusion: _Fusion, name: str) -> None:
+    """Make a PCU the epilogue of the unit that writes its operand, if that has none."""
+    outer, channels = fusion.rows[name], fusion.channels
+    params = outer.params
+    if not isinstance(params, Pcu) or len(params.operands) > 1 or any(params.broadcast):
+        return
+    (x,), (y,) = outer.inputs.values(), outer.outputs.values()
+    unit = fusion.before(x, outer)
+    if unit is None or unit.epilogue or isinstance(unit.params, Source):
+        return
+    before, after = channels[x], channels[y]
+    if not before.lanes or not after.lanes:
+        return
+    port = _port(unit, x)
+    epilogue = Epilogue(port, before.element, before.bits, params)
+    outputs, restops = {**unit.outputs, port: y}, (*unit.restops, *_behind(port, outer))
+    fusion.behind(x, y, before.delay + epilogue.delay(after.lanes))
+    fusion.drop(outer, unit.name)
+    fusion.changed(replace(unit, outputs=outputs, epilogue=epilogue, restops=restops), x)
+
+
+def _port(unit: Unit, channel: str) -> str:
+    """The output of a unit that writes a channel."""
+    return next(port for port, name in unit.outputs.items() if name == channel)
 
 
 def _behind(port: str, unit: Unit) -> list[Restop]:
     """What rewrites the stops of a unit of one output, once it is part of another's output."""
     return [replace(restop, port=port) for restop in unit.restops]
-
-
-def _append(
-    rows: dict[str, Unit],
-    channels: dict[str, Channel],
-    gone: _Gone,
-    made_by: Mapping[str, str],
-    kept: Collection[str],
-    lanes_at: Mapping[str, int],
-    name: str,
-) -> None:
-    """Make a PCU the epilogue of the unit that writes its operand, if that has none."""
-    params = rows[name].params
-    if not isinstance(params, Pcu) or len(params.operands) > 1 or any(params.broadcast):
-        return
-    (x,), (y,) = rows[name].inputs.values(), rows[name].outputs.values()
-    unit = rows.get(made_by.get(x, ""))
-    if unit is None or unit.epilogue or isinstance(unit.params, Source) or x in kept:
-        return
-    before, after = channels[x], channels[y]
-    if not before.lanes or not after.lanes or lanes_at[unit.name] != lanes_at[name]:
-        return
-    port = next(port for port, channel in unit.outputs.items() if channel == x)
-    epilogue = Epilogue(port, before.element, before.bits, params)
-    delay = before.delay + epilogue.delay(after.lanes)
-    outputs = {**unit.outputs, port: y}
-    restops = (*unit.restops, *_behind(port, rows[name]))
-    rows[unit.name] = replace(unit, outputs=outputs, epilogue=epilogue, restops=restops)
-    channels[y] = replace(after, depth=max(before.depth, after.depth)).pipelined(delay)
-    gone.add(rows.pop(name), unit.name)
-    del channels[x]
