@@ -32,9 +32,10 @@ class ExpandCore(UnitCore):
     Notes
     -----
     One beat per cycle, across passes and elements as well. Latency 1 in addition to the FIFOs' and
-    the memory's. Cost: the memory and four counters as wide as its address. An element that fills
-    the memory before its end and has to be read again raises ``error`` and stops the unit; so does
-    a reference of another structure.
+    the memory's. Cost: the memory and four counters as wide as its address; the next end is in a
+    register, since it decides within a cycle what is read next. An element that fills the memory
+    before its end and has to be read again raises ``error`` and stops the unit; so does a reference
+    of another structure.
     Resources: ``benchmarks/RESULTS.md``, u1.
     """
 
@@ -43,7 +44,7 @@ class ExpandCore(UnitCore):
         x, y, base = self.x, self.y, self.params.base
         width = self.params.width(self.unit, self.design)
         ends, *elements = self.params.queues(self.unit, self.design)
-        ends = Fifo(ends)
+        ends = Fifo(ends, registered=True)
         m.submodules.ring = ring = _Ring(width, self.params.capacity)
         m.submodules.ends = ends
 
