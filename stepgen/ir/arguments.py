@@ -91,8 +91,8 @@ def checked(function: C, name: str | None = None) -> C:
                 for key, value in given.items():
                     try:
                         given[key] = fitters[key](value)
-                    except Unfit:
-                        take(value, known()[1][key], called, key)  # says what is wrong
+                    except Unfit as unfit:
+                        raise _refused(value, unfit, called, key) from None
                 if not kwargs:
                     return function(*given.values())
                 first = [given.pop(k) for k in itertools.takewhile(given.__contains__, places)]
@@ -158,28 +158,34 @@ def take(value: Any, hint: Any, called: str, key: str, line: str | None = None) 
     try:
         return fit(value, hint)
     except Unfit as unfit:
-        raise StepError(
-            f"{called} at {line or user_line()}: {key} must be {unfit}, not {shown(value)}"
-        ) from None
+        raise _refused(value, unfit, called, key, line) from None
+
+
+def _refused(value: Any, unfit: Unfit, called: str, key: str, line: str | None = None) -> StepError:
+    """The error of an argument that does not fit, which is not looked at again: an iterator that
+    was read is empty, and would fit."""
+    return StepError(
+        f"{called} at {line or user_line()}: {key} must be {unfit}, not {shown(value)}"
+    )
 
 
 def take_fields(made: Any) -> None:
     """Validate the fields of a dataclass that users construct; called by `__post_init__`."""
     kind: Any = type(made)
-    for key, hint, fitted in _fields(kind):
+    for key, fitted in _fields(kind):
         value = getattr(made, key)
         try:
             taken = fitted(value)
-        except Unfit:
-            taken = take(value, hint, kind.__name__, key)  # which says what is wrong
+        except Unfit as unfit:
+            raise _refused(value, unfit, kind.__name__, key) from None
         if taken is not value:
             object.__setattr__(made, key, taken)
 
 
 @functools.cache
-def _fields(kind: Any) -> list[tuple[str, Any, Callable[[Any], Any]]]:
+def _fields(kind: Any) -> list[tuple[str, Callable[[Any], Any]]]:
     hints = typing.get_type_hints(kind, include_extras=True)
-    return [(f.name, hints[f.name], _fitter(hints[f.name])) for f in dataclasses.fields(kind)]
+    return [(f.name, _fitter(hints[f.name])) for f in dataclasses.fields(kind)]
 
 
 class _Repr(reprlib.Repr):

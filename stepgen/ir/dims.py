@@ -15,7 +15,7 @@ from functools import cache
 from math import prod
 from typing import ClassVar, Literal
 
-from stepgen.ir.arguments import checked, take
+from stepgen.ir.arguments import MOST_BITS, checked, take
 from stepgen.ir.errors import StepError
 from stepgen.ir.expr import Expr, ceiling, constant, min_of, product_of, sum_of, symbol
 from stepgen.ir.names import identifier
@@ -183,7 +183,7 @@ def as_dim(value: DimLike) -> Dim:
     """The dim of an integer, a name or a `Dim`."""
     if isinstance(value, Dim):
         return value
-    if type(value) is int and value >= 0:
+    if type(value) is int and 0 <= value < 1 << MOST_BITS:
         return Dim(constant(value), "static", value)
     given: int | str = take(value, int | str | Dim, "a dim", "it")
     return dynamic(given) if isinstance(given, str) else static(given)

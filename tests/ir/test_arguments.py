@@ -363,6 +363,14 @@ def test_functions(name: str, ops: tuple[str, ...]) -> None:
                     raise
 
 
+def test_an_iterator_is_read_once() -> None:
+    """One with a wrong value is refused; read again, it would have nothing in it."""
+    g = sg.Graph()
+    with pytest.raises(sg.StepError, match="shape must be a sequence, each of them an integer"):
+        g.input("x", sg.int8[1, 8], iter([None, 4]))  # type: ignore[arg-type]
+    assert g.input("x", sg.int8[1, 8], iter([3, 4])).shape == (3, 4)  # type: ignore[arg-type]
+
+
 def test_numbers_of_numpy_are_numbers() -> None:
     g = sg.Graph()
     w = g.tensor("w", (np.int64(2), 3), "int8", base=np.uint8(0))

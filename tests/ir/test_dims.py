@@ -110,6 +110,13 @@ def test_extents_are_natural_numbers(extent: object) -> None:
         sg.static(extent)  # type: ignore[arg-type]
 
 
+def test_extents_have_at_most_63_bits() -> None:
+    assert sg.int8[2**63 - 1, 4].rows == 2**63 - 1
+    for make in (sg.static, lambda extent: sg.int8[extent, 4], lambda extent: sg.int8[1, extent]):
+        with pytest.raises(sg.StepError, match=r"an integer of at most 63 bits.*, not"):
+            make(2**63)
+
+
 def test_names_are_identifiers() -> None:
     with pytest.raises(
         sg.StepError, match=r"a dim at test_dims.py:\d+ must be an ASCII.*not 'a b'"
