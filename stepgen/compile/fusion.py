@@ -103,9 +103,13 @@ class _Fusion:
         """Remove a unit that has become part of another one."""
         self.gone.add(self.rows.pop(unit.name), into)
 
-    def behind(self, x: str, y: str, delay: int) -> None:
-        """Have the channel `y` follow what `x` followed, after a pipeline of so many cycles."""
-        depth = max(self.channels[x].depth, self.channels[y].depth)
+    def behind(self, x: str, y: str, delay: int, *, deeper: bool = False) -> None:
+        """Have the channel `y` follow what `x` followed, after a pipeline of so many cycles.
+
+        It is as deep as the deeper one of the two, or as both.
+        """
+        depths = self.channels[x].depth, self.channels[y].depth
+        depth = sum(depths) if deeper else max(depths)
         self.channels[y] = replace(self.channels[y], depth=depth).pipelined(delay)
 
 
@@ -217,7 +221,8 @@ def _branch(fusion: _Fusion, name: str) -> None:
             fusion.extents[before] = fusion.extents[restop.before]
             restops.append(replace(restop, port=port, before=before))
         restops += [restop for restop in fork.restops if restop.port == port]
-        fusion.behind(x, y, fusion.channels[x].delay)
+        # The beats in front of the fork let others pass at a partition further ahead.
+        fusion.behind(x, y, fusion.channels[x].delay, deeper=True)
     fusion.drop(fork, unit.name)
     fusion.changed(replace(unit, params=params, outputs=outputs, restops=tuple(restops)), x)
 
