@@ -94,10 +94,12 @@ def _steps(times: Cycles, levels: Cycles, cycles: int, limit: int, columns: int)
     coarse = 2 * len(times) > limit
     if coarse:
         edges = np.linspace(0, cycles, columns + 1).astype(np.int64)[:-1]
+        # Of a column: the level in its first cycle, and what it becomes before the next column.
         starts = np.searchsorted(times, edges, side="right")
+        ends = np.append(np.searchsorted(times, edges[1:], side="left"), len(times))
         before = np.append(0, levels)[starts]
-        most = np.maximum.reduceat(np.append(levels, 0), np.minimum(starts, len(levels)))
-        inside = np.append(starts[1:], len(levels)) > starts
+        most = np.maximum.reduceat(np.append(levels, 0), np.column_stack([starts, ends]).ravel())
+        inside, most = ends > starts, most[::2]
         times, levels = edges, np.where(inside, np.maximum(before, most), before)
     found = {"gaps": np.diff(times, prepend=0).tolist(), "levels": levels.tolist()}
     return found | {"coarse": True} if coarse else found
