@@ -117,7 +117,7 @@ FULL_RATE = {
 }
 
 # A promote that writes to all branches of a fork leaves each the beats in front of the fork.
-BRANCHES = dict.fromkeys((own_weights, late_weights), {"accum_0_to_linear_offchip_load_0": 4})
+BRANCHES = {key: {"accum_0_to_linear_offchip_load_0": 4} for key in (own_weights, late_weights)}
 
 
 @pytest.mark.parametrize("program", DEEP, ids=lambda p: p.__name__)
