@@ -19,9 +19,6 @@ from stepgen.hw.units.matmul.weights import Loading, other_buffer, size_of, unpa
 from stepgen.ir.dtypes import f32
 from stepgen.ir.wire import BARE, TILE_LEVELS, VALUE
 
-FEW_LANES = 4
-"""Lanes up to which a slice of x gets from its memory to all multipliers within a cycle."""
-
 
 class MatmulCore(UnitCore):
     """Map(matmul): a tile of x, [M, K] with any M, times a tile of w, [K, N] or transposed.
@@ -155,8 +152,8 @@ class MatmulCore(UnitCore):
     def _compute(self, m, banks, held, frees):
         """Step through x's beats and the blocks for each; results follow `delay` later."""
         params, lanes, reading = self.params, self.design.lanes, SPREAD + stages.BLOCK_RAM
-        spread = int(lanes > FEW_LANES)
-        m.submodules.rows = rows = Pair(self.channels["x"], lanes * self._bits, reading - spread)
+        # In a full part the multipliers of a unit lie far apart: a slice has a cycle to get there.
+        m.submodules.rows = rows = Pair(self.channels["x"], lanes * self._bits, reading - 1)
         wiring.connect(m, wiring.flipped(self.x), rows.i)
         x, y, tiles = rows.o, self.y, held[0]
         k_slices, n_slices = self._slices
@@ -230,7 +227,7 @@ class MatmulCore(UnitCore):
                 m.d.sync += fresh.eq(closes_group | ~has_tile & (fresh | ~is_bare))
             index = self._index(m, works, last_n, last_k, fire & ends)
         ends_row = delayed(m, last_k, reading, reset_less=True)
-        x_slice = delayed(m, rows.data, spread, reset_less=True)
+        x_slice = delayed(m, rows.data, 1, reset_less=True)
         x_slice = unpadded(self.params, lanes, x_slice, ends_row, params.padding)
         start = self._start(m, n_slice, frees)
         first = fresh & (k_slice == 0)
