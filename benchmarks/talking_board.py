@@ -44,5 +44,5 @@ def measure() -> Table:
         f"{MEANING}. Cycles of the character behind {TEXT[:-1]!r}, predicted on that SDRAM, and "
         "characters a second of that many cycles at the clock that is asked for.",
         (*COLUMNS, "cycles", "characters / s"),
-        [(*row(board, design, counters=False), f"{cycles:,}", f"{HZ / cycles:,.0f}")],
+        [(*row(board, design, counters="none"), f"{cycles:,}", f"{HZ / cycles:,.0f}")],
     )

@@ -10,8 +10,17 @@ from stepgen.synth.toolchain import Target, toolchain
 
 @pytest.mark.parametrize(("share", "placer"), [(0.59, "static"), (0.61, "heap")])
 def test_full_parts_have_a_placer_of_their_own(share: float, placer: str) -> None:
+    options = options_for(round(share * named("ulx3s-85f").chip.luts))
+    assert options[options.index("--placer") + 1] == placer
+
+
+@pytest.mark.parametrize(("luts", "router"), [(12_000, []), (12_001, ["--router", "router2"])])
+def test_large_circuits_have_a_router_of_their_own(luts: int, router: list[str]) -> None:
+    assert [option for option in options_for(luts) if "router" in option] == router
+
+
+def options_for(luts: int) -> list[str]:
+    """Of place and route on the largest ULX3S."""
     board = named("ulx3s-85f")
     target = Target(board.chip, board.speed, "clk", 25_000_000, 25_000_000, {}, {})
-    used = {"lut": round(share * board.chip.luts)}
-    options = toolchain("ecp5").place("top", target, 1, used)
-    assert options[options.index("--placer") + 1] == placer
+    return toolchain("ecp5").place("top", target, 1, {"lut": luts})

@@ -9,6 +9,10 @@ from stepgen.synth.toolchain import Target, Toolchain, sites
 STATIC_LUTS = 0.6
 """Share of a part's LUTs up to which nextpnr's static placer is taken."""
 
+MANY_LUTS = 12_000
+"""LUTs of circuits whose last wires nextpnr's first router tears out again and again, for up to an
+hour; its second one needs minutes, and makes small circuits slower."""
+
 
 class Ecp5(Toolchain):
     """Lattice ECP5."""
@@ -46,15 +50,16 @@ class Ecp5(Toolchain):
         return "\n".join(lines) + "\n"
 
     def place(self, top: str, target: Target, seed: int, used: Mapping[str, int]) -> list[str]:
-        """See `Toolchain`: by the faster placer, where the part is not too full for it to end."""
+        """See `Toolchain`: by the placer and the router that are better for what size."""
         full = used["lut"] > STATIC_LUTS * target.part.luts
+        many = ("--router", "router2", "--tmg-ripup") if used["lut"] > MANY_LUTS else ()
         return [
             *(f"--{target.part.device}", "--package", target.part.package),
             *("--speed", str(target.speed), "--json", f"{top}.json", "--lpf", f"{top}.lpf"),
             *("--textcfg", f"{top}.config", "--report", f"{top}.report.json"),
             "--detailed-timing-report",
             *("--seed", str(seed), "--threads", "1", "--timing-allow-fail"),
-            *("--placer", "heap" if full else "static"),
+            *("--placer", "heap" if full else "static", *many),
         ]
 
     def intermediate(self, top: str) -> list[str]:
