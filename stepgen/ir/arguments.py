@@ -26,6 +26,9 @@ from stepgen.ir.where import user_line
 
 C = TypeVar("C", bound=Callable[..., Any])
 
+Fitter = Callable[[Any], Any]
+"""What `fit` does for one type."""
+
 MOST_BITS = 63
 """Most bits of an integer: memories, numpy and circuits have no larger ones."""
 
@@ -67,7 +70,7 @@ def checked(function: C, name: str | None = None) -> C:
         return signature, {key: hints.get(key, Any) for key in signature.parameters}
 
     @functools.cache
-    def plainly() -> tuple[list[str], set[str], dict[str, Callable[[Any], Any]]] | None:
+    def plainly() -> tuple[list[str], set[str], dict[str, Fitter]] | None:
         """Parameters by place, those without a default, and what `fit` does for each; None if it
         takes any number."""
         signature, hints = known()
@@ -183,7 +186,7 @@ def take_fields(made: Any) -> None:
 
 
 @functools.cache
-def _fields(kind: Any) -> list[tuple[str, Callable[[Any], Any]]]:
+def _fields(kind: Any) -> list[tuple[str, Fitter]]:
     hints = typing.get_type_hints(kind, include_extras=True)
     return [(f.name, _fitter(hints[f.name])) for f in dataclasses.fields(kind)]
 
@@ -216,7 +219,7 @@ def fit(value: Any, hint: Any) -> Any:
 
 
 @functools.cache
-def _fitter(hint: Any) -> Callable[[Any], Any]:
+def _fitter(hint: Any) -> Fitter:
     """What `fit` does for a type, which is taken apart once."""
     if hint in _PLAIN:
         return _PLAIN[hint]
@@ -226,13 +229,17 @@ def _fitter(hint: Any) -> Callable[[Any], Any]:
     if origin is Annotated:
         return functools.partial(_integer, most_bits=hint.__metadata__[0])
     if origin in (Union, types.UnionType):
-        return functools.partial(_one_of, hints=inner)
+        some = [_fitter(one) for one in inner if one is not type(None)]
+        return functools.partial(_one_of, some=some, none=type(None) in inner)
     if origin is Literal:
         return functools.partial(_literal, names=inner)
     if origin in (tuple, list, Sequence, Iterable):
-        return functools.partial(_sequence, origin=origin, hints=inner)
+        fixed = origin is tuple and inner[-1:] != (...,)
+        each = [_fitter(one) for one in (inner if fixed else inner[:1] or [Any])]
+        return functools.partial(_sequence, origin=origin, each=each, fixed=fixed)
     if origin in (dict, Mapping):
-        return functools.partial(_mapping, hints=inner)
+        key, item = map(_fitter, inner or (Any, Any))
+        return functools.partial(_mapping, key=key, item=item)
     if origin is Callable or hint is Callable:
         return _callable
     kind = origin or hint
@@ -277,24 +284,26 @@ def _instance(kind: type[Any], value: Any) -> str:
     return f"{described} such as {example}" if example else described
 
 
-def _one_of(value: Any, hints: Sequence[Any]) -> Any:
+def _one_of(value: Any, some: Sequence[Fitter], *, none: bool) -> Any:
+    if none and value is None:
+        return None
     expected = []
-    for hint in hints:
+    for fitter in some:
         try:
-            return fit(value, hint)
+            return fitter(value)
         except Unfit as unfit:
-            if hint is not type(None):
-                expected.append(str(unfit))
+            expected.append(str(unfit))
     raise Unfit(" or ".join(dict.fromkeys(expected)))
 
 
-def _sequence(value: Any, origin: Any, hints: Sequence[Any]) -> tuple[Any, ...] | list[Any]:
+def _sequence(
+    value: Any, origin: Any, each: Sequence[Fitter], *, fixed: bool
+) -> tuple[Any, ...] | list[Any]:
+    """`each` has what `fit` does for each item, one for all if their number is not `fixed`."""
     if isinstance(value, set | frozenset):
         raise Unfit("a sequence, and a set has no order")
-    fixed = origin is tuple and hints[-1:] != (...,)
-    each = [*hints] if fixed else [hints[0] if hints else Any]
     if type(value) in (list, tuple) and not fixed:
-        fitter = _fitter(each[0])
+        (fitter,) = each
         try:
             fitted = [fitter(item) for item in value]
         except Unfit as unfit:
@@ -313,8 +322,8 @@ def _sequence(value: Any, origin: Any, hints: Sequence[Any]) -> tuple[Any, ...] 
         )  # TypeError for an array without dims
         if (most and len(items) > most) or (fixed and len(items) != len(each)):
             raise TypeError
-        rest = each if fixed else each * len(items)
-        made = [fit(x, h) for x, h in zip(items, rest, strict=True)]
+        rest = each if fixed else [*each] * len(items)
+        made = [fitter(item) for item, fitter in zip(items, rest, strict=True)]
     except (TypeError, Unfit) as error:
         many = f"{len(each)} values" if fixed else "a sequence"
         one = str(error) if isinstance(error, Unfit) else _described(each[0]) if each else ""
@@ -322,20 +331,19 @@ def _sequence(value: Any, origin: Any, hints: Sequence[Any]) -> tuple[Any, ...] 
     return made if origin is list else tuple(made)
 
 
-def _mapping(value: Any, hints: Sequence[Any]) -> dict[Any, Any]:
-    key, item = hints or (Any, Any)
+def _mapping(value: Any, key: Fitter, item: Fitter) -> dict[Any, Any]:
     try:
         if not isinstance(value, Mapping):
             raise Unfit
-        return {fit(k, key): fit(v, item) for k, v in value.items()}
+        return {key(k): item(v) for k, v in value.items()}
     except Unfit:
         raise Unfit(f"a mapping from {_described(key)} to {_described(item)}") from None
 
 
-def _described(hint: Any) -> str:
+def _described(fitter: Fitter) -> str:
     """Description of a type for messages."""
     try:
-        fit(_Nothing(), hint)
+        fitter(_Nothing())
     except Unfit as unfit:
         return str(unfit)
     return "anything"
@@ -399,7 +407,7 @@ def _none(value: Any) -> None:
         raise Unfit("None")
 
 
-_PLAIN: dict[Any, Callable[[Any], Any]] = {
+_PLAIN: dict[Any, Fitter] = {
     int: _integer,
     float: _number,
     bool: _truth,

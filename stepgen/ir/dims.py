@@ -398,7 +398,7 @@ def nonempty(dim: Dim) -> Dim:
 
 def indicators(expr: Expr) -> list[Expr]:
     """The factors of an extent that are 1 if something is not empty, else 0."""
-    return [f for f in expr.factors() if _is_indicator(f)]
+    return [f for f in expr.factors if _is_indicator(f)]
 
 
 def times(factors: Iterable[Expr]) -> Expr:
@@ -406,7 +406,7 @@ def times(factors: Iterable[Expr]) -> Expr:
     plain: list[Expr] = []
     flags: dict[Expr, None] = {}
     for factor in factors:
-        for part in factor.factors():
+        for part in factor.factors:
             if _is_indicator(part):
                 flags[part] = None
             else:
@@ -426,7 +426,7 @@ def _indicator(expr: Expr) -> Expr:
     """1 where an extent is at least 1, else 0; that of a product is that of its factors."""
     if expr.positive:
         return constant(1)
-    factors = [f for f in expr.factors() if not f.positive]
+    factors = [f for f in expr.factors if not f.positive]
     if factors != [expr]:
         return _indicator(factors[0]) if len(factors) == 1 else min_of(1, product_of(*factors))
     if expr.atom is not None and expr.atom.call == "ceil":

@@ -7,13 +7,12 @@ in products as symbols do. SymPy takes an `Expr` wherever it takes an expression
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache, cached_property, lru_cache, total_ordering
 from math import ceil, gcd, lcm
 from numbers import Rational
-from operator import itemgetter
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from stepgen.ir.expr_text import for_sympy, natural, order, text
@@ -231,12 +230,13 @@ class Expr:
             for monomial, count in self.terms.items()
         )
 
-    def factors(self) -> list[Expr]:
+    @cached_property
+    def factors(self) -> tuple[Expr, ...]:
         """What it is a product of: a number, symbols, calls, and a sum without common factors."""
         number, common, rest = self.factored
         found = [_single(atom) for atom, power in common for _ in range(power)]
         found += [] if rest == 1 else [rest]
-        return found if number == 1 and found else [constant(number), *found]
+        return (*found,) if number == 1 and found else (constant(number), *found)
 
     @cached_property
     def factored(self) -> tuple[Number, Monomial, Expr]:
@@ -248,12 +248,10 @@ class Expr:
             below = tuple(pair for pair in monomial if pair[1] < 0)
             over = tuple(pair for pair in monomial if pair[1] > 0)
             return only, over, Expr({below: 1}) if below else ONE
-        counts = [*map(Fraction, self.terms.values())]
-        number = Fraction(
-            gcd(*(n.numerator for n in counts)), lcm(*(n.denominator for n in counts))
-        )
-        if number == 1 and not set.intersection(*(set(map(itemgetter(0), m)) for m in self.terms)):
+        number = _content(self.terms.values())
+        if number == 1 and not self._shared():
             return 1, (), self
+        counts = [*map(Fraction, self.terms.values())]
         powers = [dict(monomial) for monomial in self.terms]
         low = {atom: min(one.get(atom, 0) for one in powers) for atom in powers[0]}
         common = {atom: power for atom, power in low.items() if power > 0}
@@ -262,6 +260,16 @@ class Expr:
             for m, n in zip(self.terms, counts, strict=True)
         }
         return _plain(number), (*common.items(),), Expr(rest)
+
+    def _shared(self) -> set[Atom]:
+        """The factors that are in all terms."""
+        shared: set[Atom] | None = None
+        for monomial in self.terms:
+            atoms = {atom for atom, _ in monomial}
+            shared = atoms if shared is None else shared & atoms
+            if not shared:
+                break
+        return shared or set()
 
     def linear_in(self, symbol: Expr) -> tuple[Expr, Expr] | None:
         """``(a, b)`` such that the expression is ``a * symbol + b``, if there are such."""
@@ -340,6 +348,15 @@ def constant(number: Number) -> Expr:
 @lru_cache(1 << 12)
 def _of_number(number: Number) -> Expr:
     return Expr({(): number}) if number else ZERO
+
+
+def _content(counts: Collection[Number]) -> Number:
+    """The greatest number of which all are integer multiples."""
+    whole = [count for count in counts if isinstance(count, int)]
+    if len(whole) == len(counts):
+        return gcd(*whole)
+    exact = [*map(Fraction, counts)]
+    return Fraction(gcd(*(n.numerator for n in exact)), lcm(*(n.denominator for n in exact)))
 
 
 def symbol(name: str, *, positive: bool = False) -> Expr:

@@ -103,7 +103,7 @@ def test_expressions_come_back_from_their_text_and_from_bytes(drawn: Both) -> No
 
 @given(EXPRESSIONS)
 def test_factors_multiply_to_the_expression(drawn: Both) -> None:
-    assert math.prod(drawn.expr.factors(), start=ONE) == drawn.expr
+    assert math.prod(drawn.expr.factors, start=ONE) == drawn.expr
 
 
 @given(EXPRESSIONS, EXPRESSIONS)
