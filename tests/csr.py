@@ -1,6 +1,6 @@
 """Reads and writes of control registers in Amaranth's simulator."""
 
-CONTROL, STATUS, CODE, CYCLES, READS, WRITES = 0x00, 0x04, 0x08, 0x10, 0x18, 0x1C
+CONTROL, STATUS, CODE, DETAIL, CYCLES, READS, WRITES = 0x00, 0x04, 0x08, 0x0C, 0x10, 0x18, 0x1C
 COUNTERS = 0x1000
 """The addresses as literal numbers, on purpose: the software of hosts depends on them."""
 

@@ -97,8 +97,11 @@ def command(
         )
     files = {what: str(place) for what, place in made.files.items()}
     if json:
-        show_json({**files, "hash": made.hash, "built": made.built})
+        how = {"hash": made.hash, "built": made.built, "removed": made.removed}
+        show_json({**files, **how})
         return
     console.show(console.pairs_table({**files, "hash": made.hash}))
     if not made.built:
         console.show("the Verilog of this hash was there already and is not built again")
+    if made.removed:
+        console.show(f"removed {', '.join(made.removed)}: this call does not ask for them")

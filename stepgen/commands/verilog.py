@@ -35,6 +35,8 @@ class VerilogResult:
         Of the design.
     built : bool
         Whether the Verilog was made, not found.
+    removed : tuple of str
+        Names of files that an earlier call wrote, and this one was not asked for.
     """
 
     folder: Path
@@ -42,6 +44,7 @@ class VerilogResult:
     files: dict[str, Path]
     hash: str
     built: bool
+    removed: tuple[str, ...] = ()
 
     @property
     def text(self) -> str:
@@ -177,4 +180,4 @@ def generated(
         )
         names = {**written.files, **put()}
     files = {what: folder / name for what, name in names.items()}
-    return VerilogResult(folder, design, files, written.hash, written.built)
+    return VerilogResult(folder, design, files, written.hash, written.built, written.removed)

@@ -353,6 +353,7 @@ class Lowering:
             units, channels, fused = fuse_units(
                 units, channels, kept, self._extents, self._lanes_at
             )
+        channels = _narrowed(units, channels)
         loads = self.loads
         if self.loaders == SHARED:
             units, channels, fused, loads = share(
@@ -377,6 +378,18 @@ class Lowering:
         """The finished table."""
         rows = self.connected(depths, fuse=fuse)
         return rows.design(self.graph.name, self.usual_lanes, self.bus, self.regions, depths)
+
+
+def _narrowed(units: Sequence[Unit], channels: Mapping[str, Channel]) -> dict[str, Channel]:
+    """The channels, with the bits that values need where a unit sends them as it makes them."""
+    made = dict(channels)
+    for unit in units:
+        changed = {unit.epilogue.port} if unit.epilogue else set()
+        for port, name in unit.outputs.items():
+            bits = 0 if port in changed else unit.params.value_bits(port)
+            if made[name].stop_bits < bits:
+                made[name] = replace(made[name], value_bits=bits)
+    return made
 
 
 @checked

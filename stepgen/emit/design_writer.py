@@ -54,11 +54,14 @@ class Written:
         Of the design.
     built : bool
         Whether the Verilog was made, not found.
+    removed : tuple of str
+        Names of files that an earlier call wrote, and this one was not asked for.
     """
 
     files: dict[str, str]
     hash: str
     built: bool
+    removed: tuple[str, ...] = ()
 
 
 def write(
@@ -164,7 +167,7 @@ def write(
     with atomic_folder(folder, anew=anew, last=MANIFEST, gone=gone) as place:
         for key in stale:
             (place / key).write_bytes(files[key])
-    return Written(words, design.hash, circuit and known is None)
+    return Written(words, design.hash, circuit and known is None, (*sorted(gone),))
 
 
 def _has(path: Path, content: bytes) -> bool:

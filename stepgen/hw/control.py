@@ -10,6 +10,7 @@ from stepgen.hw.counters import EVENTS, Counters
 from stepgen.hw.design import registers
 from stepgen.hw.design.registers import CHANNEL_BASE, CHANNEL_STRIDE, COUNTERS, WORD, address_bits
 from stepgen.hw.library import inline
+from stepgen.hw.onehot import select
 from stepgen.hw.run_control import CYCLE_BITS, DETAIL_BITS
 from stepgen.hw.select import bits_of
 
@@ -104,10 +105,8 @@ class Control(wiring.Component):
             with m.Else():
                 m.d.sync += count.eq(count + moves)
 
-        details = {
-            unit: self.detail.word_select(n, DETAIL_BITS) for n, unit in enumerate(self.reporting)
-        }
-        code, detail = _first(m, self.error, details)
+        code = _first(m, self.error)
+        detail = self._detail(m, code)
         single = Signal(32)
         address = Signal(self.address_bits)
         status = {
@@ -157,6 +156,18 @@ class Control(wiring.Component):
             m.d.sync += [csr.rvalid.eq(1), csr.rdata.eq(single | counted)]
         return m
 
+    def _detail(self, m, code):
+        """The cause that the unit of an error code reports, two cycles after it; 0 for others."""
+        if not self.reporting:
+            return Const(0, DETAIL_BITS)
+        chosen, detail = Signal(len(self.reporting)), Signal(DETAIL_BITS)
+        words = [self.detail.word_select(n, DETAIL_BITS) for n in range(len(self.reporting))]
+        m.d.sync += [
+            chosen.eq(Cat(code == unit + 1 for unit in self.reporting)),
+            detail.eq(select(chosen, words)),
+        ]
+        return detail
+
 
 def _word(bits):
     """A register's value from its bits."""
@@ -176,27 +187,23 @@ def _at(address, words):
     return table[address[low : low + bits]], address[low + bits :]
 
 
-def _first(m: Module, bits, details):
-    """Priority encoder, a stage per factor of 8: number of the lowest set bit plus one, and
-    its detail; 0 for none.
+def _first(m: Module, bits):
+    """Priority encoder, a stage per factor of 8: number of the lowest set bit plus one; 0 for none.
+
+    A stage adds the bits of a place within a group of 8 above those of the group that is chosen.
     """
-    nothing = Const(0, DETAIL_BITS)
-    found = [(bit, k + 1, details.get(k, nothing)) for k, bit in enumerate(bits_of(m, bits))]
+    # The first place is nobody's, so a bit's place is its number plus one.
+    found = [(bit, Const(0, 0)) for bit in (Const(0, 1), *bits_of(m, bits))]
     while len(found) > 1:
         following = []
         for k in range(0, len(found), 8):
-            some = Signal()
-            number = Signal(range(len(bits) + 1))
             group = found[k : k + 8]
-            detailed = any(more is not nothing for *_, more in group)
-            detail = Signal(DETAIL_BITS) if detailed else nothing
-            m.d.sync += some.eq(Cat(bit for bit, *_ in group).any())
-            for bit, value, more in reversed(group):
+            some, number = Signal(), Signal(len(group[0][1]) + 3)
+            m.d.sync += [some.eq(Cat(bit for bit, _ in group).any()), number.eq(0)]
+            for place, (bit, below) in reversed([*enumerate(group)]):
                 with m.If(bit):
-                    m.d.sync += number.eq(value)
-                    if detailed:
-                        m.d.sync += detail.eq(more)
-            following.append((some, number, detail))
+                    m.d.sync += number.eq(Cat(below, Const(place, 3)))
+            following.append((some, number))
         found = following
-    ((some, number, detail),) = found
-    return Mux(some, number, 0), Mux(some, detail, 0)
+    ((_, number),) = found
+    return number

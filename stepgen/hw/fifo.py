@@ -1,6 +1,6 @@
 """FIFOs: the channels between units, and the units' output registers."""
 
-from amaranth.hdl import Module, Mux, Signal
+from amaranth.hdl import Cat, Module, Mux, Signal
 from amaranth.lib import memory, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -67,9 +67,9 @@ class Fifo(wiring.Component):
         m.d.comb += [
             self.w.ready.eq(self._credit(m, push) if store.reserved else store.w_ready),
             store.w_valid.eq(delayed(m, push, self.channel.delay)),
-            self._copied(store.w_payload, payload),
+            self._converted(store.w_payload, payload, self.channel, self.channel.stored),
             self.r.valid.eq(store.r.valid),
-            self._copied(self.r.payload, store.r.payload),
+            self._converted(self.r.payload, store.r.payload, self.channel.stored, self.channel),
             store.r.ready.eq(self.r.ready),
         ]
         return m
@@ -92,11 +92,22 @@ class Fifo(wiring.Component):
             m.d.sync += level.eq(stepped(level, back=pop))
         return ~full
 
-    def _copied(self, to, payload):
-        """Assign a payload; of short rows only the stored lanes, and zeros to the others."""
-        if not self.channel.short:
+    def _converted(self, to, payload, before, after):
+        """Assign a payload, whose lanes are as in the channel `before`, to one as in `after`."""
+        if before == after:
             return to.eq(payload)
-        return [getattr(to, name).eq(getattr(payload, name)) for name in ("kind", "stop", "data")]
+        data = payload.data
+        if before.bits != after.bits:
+            lanes = (data.word_select(k, before.bits) for k in range(before.lanes))
+            data = Cat(_resized(lane, after.bits) for lane in lanes)
+        return [to.kind.eq(payload.kind), to.stop.eq(payload.stop), to.data.eq(data)]
+
+
+def _resized(lane, bits):
+    """A signed lane with so many bits: cut off above, or with copies of the sign there."""
+    if len(lane) >= bits:
+        return lane[:bits]
+    return Cat(lane, lane[-1].replicate(bits - len(lane)))
 
 
 def _small(channel, depth, platform, reserved):

@@ -76,6 +76,14 @@ def test_its_verilog_is_not_built_again(stepgen, here, folder) -> None:
     assert (here / "other/layer.v").read_bytes() == (folder / "layer.v").read_bytes()
 
 
+def test_files_that_are_not_asked_for_again_are_removed_with_a_word(stepgen, here, folder) -> None:
+    stepgen("verilog built -o other --family ecp5")
+    said = stepgen("verilog built -o other")
+    assert "removed layer_ecp5.v, layer_ecp5_models.v: this call does not ask for them" in said.out
+    assert not (here / "other/layer_ecp5.v").exists()
+    assert stepgen("verilog built -o other --json").json["removed"] == []
+
+
 def test_one_is_left_as_it_is_where_no_other_place_is_named(stepgen, here, folder) -> None:
     before = {p.name: p.stat().st_mtime_ns for p in folder.iterdir()}
     said = stepgen("verilog built")

@@ -101,7 +101,7 @@ def test_verilog_is_that_of_the_command(stepgen, here, made) -> None:
     result = sg.verilog(*made(), out="two", wrap=["axi"])
     assert result.hash == said["hash"]
     assert result.text == (here / "one" / "layer.v").read_text()
-    assert {*result.files} == {*said} - {"hash", "built", "settings"}
+    assert {*result.files} == {*said} - {"hash", "built", "removed", "settings"}
     assert all(path.exists() for path in result.files.values())
 
 

@@ -39,6 +39,19 @@ def test_a_reference_carries_structure_alone():
     assert (ref.lanes, ref.bits, ref.rank) == (0, 0, 2)
 
 
+@pytest.mark.parametrize(
+    ("element", "shift", "bits"), [(sg.int8, None, 19), (sg.int8, 4, 0), (sg.bf16, None, 0)]
+)
+def test_sums_of_integers_are_stored_without_copies_of_their_sign(element, shift, bits):
+    g, x = one_expert(element=element)
+    w = g.tensor("w", (8, 8), element)
+    weights = sg.linear_offchip_load(w, tile=(8, 8), shape=(1,), stride=(1,), ref=x)
+    y = x.map(sg.fn.matmul(), weights.flatten(0, 1))
+    g.output(y if shift is None else y.map(sg.fn.requantize(shift=shift), name="last"), "a")
+    design = lower(g)
+    assert design.channel["map_0" if shift is None else "last"].value_bits == bits
+
+
 def test_an_unread_output_is_discarded():
     g, x = one_expert()
     data, _ = x.reshape(chunk=3)

@@ -10,7 +10,7 @@ import pytest
 from amaranth.back import rtlil
 from amaranth.hdl import ResetInserter, Signal
 from amaranth.sim import Simulator
-from csr import CODE, CONTROL, CYCLES, READS, STATUS, WRITES, read, write
+from csr import CODE, CONTROL, CYCLES, DETAIL, READS, STATUS, WRITES, read, write
 from seeds import some_slow
 
 from stepgen.hw.control import Control
@@ -24,9 +24,11 @@ def port(dut: Control) -> SimpleNamespace:
     return SimpleNamespace(**{f"csr_{n}": getattr(dut.csr, n) for n in dut.csr.signature.members})
 
 
-@pytest.mark.parametrize(("units", "seed"), [(1, 0), (3, 1), (8, 2), (20, 3)])
+@pytest.mark.parametrize(("units", "seed"), [(1, 0), (3, 1), (8, 2), (20, 3), (70, 4)])
 def test_a_host_reads_what_the_design_reports(units, seed):
-    dut, rng = Control(2, units, counted=()), np.random.default_rng(seed)
+    rng = np.random.default_rng(seed)
+    reporting = np.flatnonzero(rng.random(units) < 0.5).tolist()
+    dut = Control(2, units, reporting, counted=())
     csr = port(dut)
 
     async def bench(ctx):
@@ -38,11 +40,15 @@ def test_a_host_reads_what_the_design_reports(units, seed):
                 ctx.set(getattr(dut, name), value)
             ctx.set(dut.error, sum(int(flag) << k for k, flag in enumerate(flags)))
             ctx.set(dut.cycle, cycle)
-            await ctx.tick().repeat(4)  # a stage per factor of 8 units
+            words = [int(word) for word in rng.integers(1 << 32, size=len(reporting))]
+            if reporting:
+                ctx.set(dut.detail, sum(word << 32 * k for k, word in enumerate(words)))
+            await ctx.tick().repeat(6)  # a stage per factor of 8 units, and two for the detail
             code = int(np.argmax(flags)) + 1 if flags.any() else 0
             due = {
                 STATUS: running | done << 1 | (code > 0) << 2 | stopping << 3,
                 CODE: code,
+                DETAIL: dict(zip(reporting, words, strict=True)).get(code - 1, 0),
                 CYCLES: cycle & (1 << 32) - 1,
                 CYCLES + 4: cycle >> 32,
             }

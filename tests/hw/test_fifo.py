@@ -7,6 +7,7 @@ from junk import Junk
 from stepgen.hw.design.table import MEMORY_LATENCY, Channel
 from stepgen.hw.fifo import FEW, Fifo
 from stepgen.hw.primitives import Device
+from stepgen.ir.wire import BARE, DONE, VALUE
 
 
 class For(Elaboratable):
@@ -122,11 +123,34 @@ def test_fills_and_empties_at_one_beat_per_cycle(depth):
     assert heads == [*range(1, depth + 1), *[None] * (drain - depth)]
 
 
-@pytest.mark.parametrize("depth", [2, 5, 66])
+DEPTHS = [2, 5, 66]
+"""Of a pair of registers, of LUT RAM and of block RAM."""
+
+
+@pytest.mark.parametrize("depth", DEPTHS)
 def test_short_rows_leave_with_zeros_in_place_of_padding(depth):
-    channel = Channel("c", 4, 3, 2, depth=depth, tail=2, short=True)
-    fifo = Fifo(channel)
+    fifo = Fifo(Channel("c", 4, 3, 2, depth=depth, tail=2, short=True))
     beats = [(k % 3, k % 4, 1 + 37 * k & 0xFFF) for k in range(2 * depth + 3)]
+    assert passed(fifo, beats) == [(kind, stop, data & 0x3F) for kind, stop, data in beats]
+
+
+@pytest.mark.parametrize(("tail", "short"), [(0, False), (2, True)])
+@pytest.mark.parametrize("depth", DEPTHS)
+def test_signs_are_copied_above_the_bits_that_values_need(depth, tail, short):
+    lanes = tail or 3
+    channel = Channel("c", 3, 16, 2, depth=depth, tail=tail, short=short, value_bits=5)
+    numbers = np.random.default_rng(depth).integers(-16, 16, (2 * depth + 3, lanes))
+    beats = [
+        (VALUE, k % 4, sum(int(n) % (1 << 16) << 16 * lane for lane, n in enumerate(row)))
+        for k, row in enumerate(numbers)
+    ]
+    beats += [(BARE, 3, 3), (DONE, 0, 0)]
+    assert passed(Fifo(channel), beats) == beats
+    assert channel.stored.width == lanes * 5 + 2 + channel.stop_bits
+
+
+def passed(fifo, beats):
+    """What leaves a FIFO when beats are pushed as soon as there is room."""
     got = []
 
     async def bench(ctx):
@@ -148,4 +172,4 @@ def test_short_rows_leave_with_zeros_in_place_of_padding(depth):
     simulator.add_clock(1e-6)
     simulator.add_testbench(bench)
     simulator.run_until(1e-6 * 1000)
-    assert got == [(kind, stop, data & 0x3F) for kind, stop, data in beats]
+    return got

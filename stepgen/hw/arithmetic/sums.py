@@ -79,6 +79,11 @@ class Summing:
         return min(self.k.bit_length() + 2 * self.element.bits - 1, self.to.bits)
 
     @property
+    def value_bits(self) -> int:
+        """Bits of a result that its values need, where they are fewer than it has; else 0."""
+        return 0 if self.indexed or self.bits == self.to.bits else self.bits
+
+    @property
     def state_bits(self) -> int:
         """Bits that are kept between two slices."""
         return self.bits + (STATE_BITS if self.element == bf16 else 0)

@@ -63,6 +63,9 @@ class Channel:
     short : bool
         Whether that beat is the whole row. Then the FIFO does not store the padding, which leaves
         it as zeros.
+    value_bits : int
+        Bits of a lane that its values need, in two's complement; 0 if they need all. The others are
+        copies of the sign, which the FIFO does not store.
     """
 
     name: str
@@ -74,6 +77,7 @@ class Channel:
     element: str = ""
     tail: int = 0
     short: bool = False
+    value_bits: int = 0
 
     def __post_init__(self) -> None:
         take_fields(self)
@@ -98,6 +102,11 @@ class Channel:
             )
         if self.short and not self.tail:
             raise StepError(f"channel {self.name}: rows that fill a beat are not short")
+        if self.value_bits and not self.stop_bits < self.value_bits < self.bits:
+            raise StepError(
+                f"channel {self.name}: values of lanes of {self.bits} bits, which have a level of "
+                f"{self.stop_bits} bits in an empty token, can't be {self.value_bits} bits wide"
+            )
 
     @classmethod
     def from_record(cls, data: Any, what: str) -> Channel:
@@ -139,10 +148,17 @@ class Channel:
 
     @property
     def stored(self) -> Channel:
-        """What the FIFO stores: of short rows only the lanes that hold columns."""
-        if not self.short:
+        """What the FIFO stores: lanes that hold columns, and bits that values need."""
+        if not self.short and not self.value_bits:
             return self
-        return dataclasses.replace(self, lanes=self.tail, tail=0, short=False)
+        return dataclasses.replace(
+            self,
+            lanes=self.tail if self.short else self.lanes,
+            bits=self.value_bits or self.bits,
+            tail=0 if self.short else self.tail,
+            short=False,
+            value_bits=0,
+        )
 
     @property
     def memory_bits(self) -> int:

@@ -164,6 +164,10 @@ class UnitParams(ABC):
         """Cycles from the handshake at the pipelined output until the payload is valid."""
         return 0
 
+    def value_bits(self, port: str) -> int:
+        """Bits of a lane that values of an output need, if they need fewer than it has; else 0."""
+        return 0
+
     def queues(self, unit: Unit, design: Design) -> list[Channel]:
         """FIFOs inside the unit."""
         return []

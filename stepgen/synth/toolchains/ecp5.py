@@ -52,7 +52,7 @@ class Ecp5(Toolchain):
     def place(self, top: str, target: Target, seed: int, used: Mapping[str, int]) -> list[str]:
         """See `Toolchain`: by the placer and the router that are better for what size."""
         full = used["lut"] > STATIC_LUTS * target.part.luts
-        many = ("--router", "router2", "--tmg-ripup") if used["lut"] > MANY_LUTS else ()
+        many = ("--router", "router2") if used["lut"] > MANY_LUTS else ()
         return [
             *(f"--{target.part.device}", "--package", target.part.package),
             *("--speed", str(target.speed), "--json", f"{top}.json", "--lpf", f"{top}.lpf"),

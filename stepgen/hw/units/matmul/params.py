@@ -215,6 +215,10 @@ class Matmul(UnitParams):
         """Cycles from a step to its sums: distribute, read weights, multiply and add."""
         return SPREAD + stages.BLOCK_RAM + self.summing.stages(lanes)
 
+    def value_bits(self, port: str) -> int:
+        """See `UnitParams`: those of sums, if they are integers."""
+        return self.summing.value_bits if port == "y" else 0
+
     def queues(self, unit: Unit, design: Design) -> list[Channel]:
         """From each loading actor to the computing one: a beat per complete tile or row."""
         rank = design.channel[unit.inputs["w"]].rank

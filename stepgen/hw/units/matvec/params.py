@@ -166,6 +166,10 @@ class Matvec(UnitParams):
         deep = rows > SHALLOW and not self.turned
         return [*self.keeps_row(lanes) * [row], *deep * [sums]]
 
+    def value_bits(self, port: str) -> int:
+        """See `UnitParams`: those of sums, if they are integers."""
+        return self.summing.value_bits if port == "y" else 0
+
     def memory_bits(self, unit: Unit, design: Design) -> int:
         """Bits of these, also of sums in LUT RAM."""
         width, rows = self.sums(design.lanes)

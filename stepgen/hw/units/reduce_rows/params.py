@@ -15,12 +15,14 @@ from stepgen.hw.design.params import UnitParams
 from stepgen.hw.design.ram import Ram
 from stepgen.hw.design.table import Design, Unit
 from stepgen.ir.dims import buffer_bound
-from stepgen.ir.dtypes import ELEMENTS, ElementType, Tile
+from stepgen.ir.dtypes import ELEMENTS, INTEGERS, ElementType, Tile
 
 
 @dataclass(frozen=True)
 class ReduceRows(UnitParams):
     """Reduces rows of ``x`` to one element each, in a balanced tree of adjacent pairs.
+
+    Beats of integers that are added are added up one after the other, which gives the same sum.
 
     Parameters
     ----------
@@ -61,6 +63,12 @@ class ReduceRows(UnitParams):
         """From two elements to one."""
         return Pipeline((self.element, self.element), self.operations)
 
+    @property
+    def adds_up(self) -> bool:
+        """Whether beats are added up in a register: sums of integers don't depend on the order."""
+        names = [operation.name for operation in self.operations]
+        return names == ["add"] and ELEMENTS[self.element] in INTEGERS
+
     def summary(self) -> dict[str, object]:
         return super().summary() | {"operations": formula(("a", "b"), self.operations)}
 
@@ -74,7 +82,9 @@ class ReduceRows(UnitParams):
 
     def levels(self, lanes: int) -> tuple[int, int]:
         """Levels of the tree over the lanes of a beat, and over the beats of a row."""
-        return (self.beat_lanes(lanes) - 1).bit_length(), (self.slices(lanes) - 1).bit_length()
+        over_beats = (self.slices(lanes) - 1).bit_length()
+        over_lanes = (self.beat_lanes(lanes) - 1).bit_length()
+        return over_lanes, min(over_beats, 1) if self.adds_up else over_beats
 
     def problem(self, unit: Unit, design: Design) -> str | None:
         for name in (self.operand, self.element):

@@ -12,7 +12,7 @@ class ReduceRowsCore(UnitCore):
 
     The lanes of a beat are reduced by a tree, and its results again in pairs: at each level the
     first of a pair waits for the second. Where there is none, and in lanes behind the end of a row,
-    the identity takes its place.
+    the identity takes its place. Results that are integers to add go to one register instead.
 
     Parameters
     ----------
@@ -79,6 +79,8 @@ class ReduceRowsCore(UnitCore):
             late += pair.stages
         (value,) = values
         there, last = delayed(m, takes, late), delayed(m, ends, late, reset_less=True)
+        if params.adds_up:
+            return self._added_up(m, value, there, last) if params.levels(lanes)[1] else value
         for level in range(params.levels(lanes)[1]):
             held, holds = Signal(pair.element.bits, reset_less=True), Signal()
             with m.If(there):
@@ -88,3 +90,13 @@ class ReduceRowsCore(UnitCore):
             there = delayed(m, there & (holds | last), pair.stages)
             last = delayed(m, last, pair.stages, reset_less=True)
         return value
+
+    def _added_up(self, m, value, there, last):
+        """The sum of the values of a row, in the register of the adder: a cycle after the last."""
+        begins, before = Signal(init=1), Signal.like(value)
+        with m.If(there):
+            m.d.sync += begins.eq(last)
+        two = Mux(there, value, 0), Mux(begins, 0, before)
+        total = self.lane(m, "sum", self.params.pair, two)
+        m.d.comb += before.eq(total)
+        return total
