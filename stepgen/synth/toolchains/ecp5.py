@@ -9,9 +9,10 @@ from stepgen.synth.toolchain import Target, Toolchain, sites
 STATIC_LUTS = 0.6
 """Share of a part's LUTs up to which nextpnr's static placer is taken."""
 
-MANY_LUTS = 12_000
-"""LUTs of circuits whose last wires nextpnr's first router tears out again and again, for up to an
-hour; its second one needs minutes, and makes small circuits slower."""
+MANY = {"lut": 12_000, "multiplier": 32}
+"""What nextpnr's first router does well without: it tears out wires between many multipliers, or
+the last ones of a large circuit, again and again, for up to an hour. Its second one needs minutes,
+and makes small circuits slower."""
 
 
 class Ecp5(Toolchain):
@@ -52,14 +53,15 @@ class Ecp5(Toolchain):
     def place(self, top: str, target: Target, seed: int, used: Mapping[str, int]) -> list[str]:
         """See `Toolchain`: by the placer and the router that are better for what size."""
         full = used["lut"] > STATIC_LUTS * target.part.luts
-        many = ("--router", "router2") if used["lut"] > MANY_LUTS else ()
+        many = any(used[what] > most for what, most in MANY.items())
+        router = ("--router", "router2") if many else ()
         return [
             *(f"--{target.part.device}", "--package", target.part.package),
             *("--speed", str(target.speed), "--json", f"{top}.json", "--lpf", f"{top}.lpf"),
             *("--textcfg", f"{top}.config", "--report", f"{top}.report.json"),
             "--detailed-timing-report",
             *("--seed", str(seed), "--threads", "1", "--timing-allow-fail"),
-            *("--placer", "heap" if full else "static", *many),
+            *("--placer", "heap" if full else "static", *router),
         ]
 
     def intermediate(self, top: str) -> list[str]:
