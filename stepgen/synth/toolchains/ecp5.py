@@ -10,9 +10,9 @@ STATIC_LUTS = 0.6
 """Share of a part's LUTs up to which nextpnr's static placer is taken."""
 
 MANY = {"lut": 12_000, "multiplier": 32}
-"""What nextpnr's first router does well without: it tears out wires between many multipliers, or
-the last ones of a large circuit, again and again, for up to an hour. Its second one needs minutes,
-and makes small circuits slower."""
+"""With more of either, nextpnr's second router is taken. Its first one tears out wires between many
+multipliers, and the last ones of a large circuit, again and again, for up to an hour; the second
+one takes minutes, but makes small circuits slower."""
 
 
 class Ecp5(Toolchain):
