@@ -9,10 +9,10 @@ from stepgen.synth.toolchain import Target, Toolchain, sites
 STATIC_LUTS = 0.6
 """Share of a part's LUTs up to which nextpnr's static placer is taken."""
 
-MANY = {"lut": 12_000, "multiplier": 32}
-"""With more of either, nextpnr's second router is taken. Its first one tears out wires between many
-multipliers, and the last ones of a large circuit, again and again, for up to an hour; the second
-one takes minutes, but makes small circuits slower."""
+MANY_LUTS = 12_000
+"""LUTs from which on nextpnr's second router is taken. Its first one tears out the last wires of
+large circuits again and again, for up to an hour; the second one takes minutes, but makes small
+circuits slower."""
 
 
 class Ecp5(Toolchain):
@@ -53,8 +53,8 @@ class Ecp5(Toolchain):
     def place(self, top: str, target: Target, seed: int, used: Mapping[str, int]) -> list[str]:
         """See `Toolchain`: by the placer and the router that are better for what size."""
         full = used["lut"] > STATIC_LUTS * target.part.luts
-        many = any(used[what] > most for what, most in MANY.items())
-        router = ("--router", "router2") if many else ()
+        second = ("--router", "router2", "--router2-alt-weights")
+        router = second if used["lut"] > MANY_LUTS else ()
         return [
             *(f"--{target.part.device}", "--package", target.part.package),
             *("--speed", str(target.speed), "--json", f"{top}.json", "--lpf", f"{top}.lpf"),
