@@ -31,8 +31,6 @@ LAYERS: dict[str, dict[str, int]] = {
 }
 """MoE layers by board: their parameters where they are not the demo's."""
 
-SEEDS = 3
-"""Placements of a MoE layer, of which the fastest is kept."""
 
 COLUMNS = ("LUT", "FF", "multipliers", "block RAM", "MHz", "slowest path", "minutes")
 MEANING = (
@@ -50,7 +48,7 @@ def measure() -> list[Table]:
     for name, sizes in LAYERS.items():
         design = lower(moe(results="columns", **sizes)[0], lanes=LANES, loaders="shared")
         what = ", ".join(f"{of} {value}" for of, value in sizes.items()) or "the demo's"
-        large.append((name, what, *row(known[name], design, counters="none", seeds=SEEDS)))
+        large.append((name, what, *row(known[name], design, counters="none")))
     return [
         Table(
             "l1. Bitstreams of the README's program",
@@ -63,19 +61,17 @@ def measure() -> list[Table]:
         Table(
             "l2. Bitstreams of MoE layers",
             f"The demo's layer with {LANES} lanes and smaller ones, with results by columns, "
-            f"`--loaders shared --counters none --seeds {SEEDS}`: {MEANING} of all placements.",
+            f"`--loaders shared --counters none`: {MEANING}.",
             ("board", "layer", *COLUMNS),
             large,
         ),
     ]
 
 
-def row(
-    board: Board, design: Design, *, counters: str | None = None, seeds: int = 1
-) -> tuple[str, ...]:
+def row(board: Board, design: Design, *, counters: str | None = None) -> tuple[str, ...]:
     """What a design takes on a board."""
     print(f"  {design.name} on {board.key}", flush=True)
-    made, there = build(board.counted(design, counters), board, seeds=seeds), available(board.chip)
+    made, there = build(board.counted(design, counters), board), available(board.chip)
     used = [f"{made.placed.used[w]:,} of {there[w]:,}" for w in RESOURCES]
     clock = f"{board.hz / 1e6:g} / {made.placed.hz / 1e6:.0f}"
     return (*used, clock, limit(made), f"{made.seconds / 60:.1f}")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from stepgen.hw.design.table import Design
-from stepgen.hw.names import verilog_name
+from stepgen.hw.names import epilogue_name, fifo_name, restop_name, verilog_name
 from stepgen.synth.netlist import Groups
 
 BOARD = "board"
@@ -26,9 +26,14 @@ def groups(design: Design) -> Groups:
     paths |= {f"{BOARD}.{name}": LINK for name in _LINK}
     paths |= {f"{BOARD}.{name}": MEMORY for name in _MEMORY}
     for unit in design.units:
-        paths[f"{inner}.{verilog_name(unit.name)}"] = unit_name(unit.name)
-        paths[f"{BOARD}.buffer_{verilog_name(unit.name)}"] = STREAMS
-    paths |= {f"{inner}.fifo_{c.name}": channel_name(c.name) for c in design.channels}
+        own, behind = verilog_name(unit.name), [restop_name(unit, port) for port in unit.outputs]
+        parts = (own, epilogue_name(unit), *behind)
+        paths |= {f"{inner}.{part}": unit_name(unit.name) for part in parts}
+        paths[f"{BOARD}.buffer_{own}"] = STREAMS
+    for channel in design.channels:
+        # Cells behind a net of its head or tail can be called after that.
+        parts = (fifo_name(channel), f"{channel.name}__r", f"{channel.name}__w")
+        paths |= {f"{inner}.{part}": channel_name(channel.name) for part in parts}
     return Groups(paths, CHIP)
 
 

@@ -13,7 +13,16 @@ from stepgen.hw.design.table import Channel, Design, Unit
 from stepgen.hw.epilogue import EpilogueCore
 from stepgen.hw.fifo import Fifo
 from stepgen.hw.library import inline
-from stepgen.hw.names import RUN_CONTROL, verilog_name
+from stepgen.hw.names import (
+    EPILOGUE,
+    FIFO,
+    RESTOP,
+    RUN_CONTROL,
+    epilogue_name,
+    fifo_name,
+    restop_name,
+    verilog_name,
+)
 from stepgen.hw.netlist import Net, Netlist, Placed, flat
 from stepgen.hw.primitives import is_ecp5
 from stepgen.hw.restop import RestopCore
@@ -24,8 +33,6 @@ from stepgen.hw.units.axi.params import Axi
 __all__ = ["Accelerator", "face_name"]
 
 ACCELERATOR = "accelerator"
-EPILOGUE, FIFO, RESTOP = "epilogue", "fifo", "restop"
-"""Kinds of circuits beside units."""
 NEIGHBOURS = 4
 """Units or FIFOs that share a reset where each is a register near them: flip-flops with different
 resets can't share a slice, so with many resets placing takes longer."""
@@ -127,7 +134,7 @@ class Accelerator(Netlist):
         for channel in design.channels:
             nets = _stream("w", f"{channel.name}__w") | _stream("r", f"{channel.name}__r")
             make, identity = partial(Fifo, channel), channel_identity(channel)
-            yield Placed(f"fifo_{channel.name}", make, FIFO, identity, nets, next(reset))
+            yield Placed(fifo_name(channel), make, FIFO, identity, nets, next(reset))
         for unit, core in zip(design.units, self._cores, strict=True):
             nets = self._nets(unit, core)
             for port, name in unit.outputs.items():
@@ -181,16 +188,6 @@ class Accelerator(Netlist):
 def _stream(port: str, net: str) -> dict[str, Net]:
     """The nets of a stream at its ports."""
     return {f"{port}__{name}": f"{net}__{name}" for name in ("valid", "ready", "payload")}
-
-
-def epilogue_name(unit: Unit) -> str:
-    """Name of the instance of a unit's epilogue."""
-    return f"{EPILOGUE}_{verilog_name(unit.name)}"
-
-
-def restop_name(unit: Unit, port: str) -> str:
-    """Name of the instance that rewrites stops of an output."""
-    return f"{RESTOP}_{verilog_name(unit.name)}_{port}"
 
 
 def face_name(unit: Unit) -> str:

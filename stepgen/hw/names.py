@@ -1,8 +1,21 @@
 """Names in Verilog."""
 
-from stepgen.hw.design.table import Design
+from stepgen.hw.design.table import Channel, Design, Unit
 
-__all__ = ["RUN_CONTROL", "top_name", "verilog_name"]
+__all__ = [
+    "EPILOGUE",
+    "FIFO",
+    "RESTOP",
+    "RUN_CONTROL",
+    "epilogue_name",
+    "fifo_name",
+    "restop_name",
+    "top_name",
+    "verilog_name",
+]
+
+EPILOGUE, FIFO, RESTOP = "epilogue", "fifo", "restop"
+"""Kinds of circuits beside units."""
 
 _KEYWORDS = """
 accept_on alias always always_comb always_ff always_latch and assert assign assume automatic before
@@ -72,3 +85,18 @@ def verilog_name(name: str) -> str:
 def top_name(design: Design) -> str:
     """Name of the top module: the design's, as it stands in Verilog."""
     return verilog_name(design.name)
+
+
+def epilogue_name(unit: Unit) -> str:
+    """Name of the instance of a unit's epilogue."""
+    return f"{EPILOGUE}_{verilog_name(unit.name)}"
+
+
+def restop_name(unit: Unit, port: str) -> str:
+    """Name of the instance that rewrites stops of an output."""
+    return f"{RESTOP}_{verilog_name(unit.name)}_{port}"
+
+
+def fifo_name(channel: Channel) -> str:
+    """Name of the instance of a channel's FIFO."""
+    return f"{FIFO}_{channel.name}"

@@ -19,20 +19,15 @@ from stepgen.emit.modules import kept_modules
 from stepgen.hw import private
 from stepgen.hw.accelerator import (
     ACCELERATOR,
-    EPILOGUE,
-    FIFO,
-    RESTOP,
     channel_identity,
-    epilogue_name,
     parts_behind,
-    restop_name,
     unit_identity,
     unit_row,
 )
 from stepgen.hw.design.table import Channel, Design, Unit
 from stepgen.hw.fifo import Fifo
 from stepgen.hw.library import Kept, Library, module_key
-from stepgen.hw.names import verilog_name
+from stepgen.hw.names import EPILOGUE, FIFO, RESTOP, epilogue_name, restop_name, verilog_name
 from stepgen.hw.primitives import Device
 from stepgen.hw.system import System
 from stepgen.hw.unit import core_of

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -63,7 +64,8 @@ class Groups:
     ----------
     paths : dict of str to str
         Name by the path of an instance, whose parts stand between dots; what is in an instance
-        within it belongs to the same, unless that has a name of its own.
+        within it belongs to the same, unless that has a name of its own. A path may end with what
+        stands before two underscores in names of nets.
     rest : str
         Of all else.
     """
@@ -73,12 +75,10 @@ class Groups:
 
     def of(self, name: str) -> str:
         """The group of a cell or net."""
-        parts = name.split(".")
-        for length in range(len(parts) - 1, 0, -1):
-            found = self.paths.get(".".join(parts[:length]))
-            if found is not None:
-                return found
-        return self.rest
+        # Of "a.b.x__r__valid" those are "a.b.x__r", "a.b.x", "a.b" and "a".
+        ends = [found.start() for found in re.finditer(r"\.|(?<=[^_.])__", name)]
+        groups = (self.paths.get(name[:end]) for end in reversed(ends))
+        return next((group for group in groups if group is not None), self.rest)
 
 
 def _sum(several: Iterable[Mapping[str, int]]) -> Used:

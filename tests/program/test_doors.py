@@ -137,6 +137,7 @@ DOORS: dict[Callable[..., Any], Callable[[SimpleNamespace], dict[str, Any]]] = {
         "element": "int8",
         "tail": 3,
         "short": True,
+        "value_bits": 6,
     },
     SdramTiming: lambda w: {
         "data_bits": 16,

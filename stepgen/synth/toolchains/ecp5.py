@@ -10,8 +10,9 @@ STATIC_LUTS = 0.6
 """Share of a part's LUTs up to which nextpnr's static placer is taken."""
 
 MANY_LUTS = 12_000
-"""LUTs of circuits whose last wires nextpnr's first router tears out again and again, for up to an
-hour; its second one needs minutes, and makes small circuits slower."""
+"""LUTs from which on nextpnr's second router is taken. Its first one tears out the last wires of
+large circuits again and again, for up to an hour; the second one takes minutes, but makes small
+circuits slower."""
 
 
 class Ecp5(Toolchain):
@@ -52,14 +53,15 @@ class Ecp5(Toolchain):
     def place(self, top: str, target: Target, seed: int, used: Mapping[str, int]) -> list[str]:
         """See `Toolchain`: by the placer and the router that are better for what size."""
         full = used["lut"] > STATIC_LUTS * target.part.luts
-        many = ("--router", "router2") if used["lut"] > MANY_LUTS else ()
+        second = ("--router", "router2", "--router2-alt-weights")
+        router = second if used["lut"] > MANY_LUTS else ()
         return [
             *(f"--{target.part.device}", "--package", target.part.package),
             *("--speed", str(target.speed), "--json", f"{top}.json", "--lpf", f"{top}.lpf"),
             *("--textcfg", f"{top}.config", "--report", f"{top}.report.json"),
             "--detailed-timing-report",
             *("--seed", str(seed), "--threads", "1", "--timing-allow-fail"),
-            *("--placer", "heap" if full else "static", *many),
+            *("--placer", "heap" if full else "static", *router),
         ]
 
     def intermediate(self, top: str) -> list[str]:
