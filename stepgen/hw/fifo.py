@@ -6,7 +6,7 @@ from amaranth.lib.wiring import In, Out
 
 from stepgen.hw.design.block_rams import FEW
 from stepgen.hw.design.table import BLOCKRAM, LEAST_DEPTH, Channel
-from stepgen.hw.primitives import BlockRam, after, delayed, is_ice40, stepped
+from stepgen.hw.primitives import BlockRam, after, delayed, is_ice40, stepped, stored_in
 from stepgen.hw.stream import payload_shape, signature
 from stepgen.ir.wire import BARE
 
@@ -180,7 +180,7 @@ class _Pair(_Store):
     def elaborate(self, platform):
         m = Module()
         m.submodules.second = second = memory.Memory(
-            shape=self.shape, depth=1, init=[], attrs={"ram_style": "registers"}
+            shape=self.shape, depth=1, init=[], attrs=stored_in("registers")
         )
         write, read = second.write_port(), second.read_port(domain="comb")
         load, full = Signal(), Signal()
@@ -214,7 +214,7 @@ class _LutRam(_Store):
     def elaborate(self, platform):
         m = Module()
         m.submodules.ram = ram = memory.Memory(
-            shape=self.shape, depth=self.depth, init=[], attrs={"ram_style": "distributed"}
+            shape=self.shape, depth=self.depth, init=[], attrs=stored_in("distributed")
         )
         write, read = ram.write_port(), ram.read_port(domain="comb")
         push, pop = Signal(), self.r.valid & self.r.ready
@@ -256,7 +256,7 @@ class _Registers(_Store):
         m = Module()
         ahead = self.style == "block"
         m.submodules.ram = ram = memory.Memory(
-            shape=self.shape, depth=self.rows, init=[], attrs={"ram_style": self.style}
+            shape=self.shape, depth=self.rows, init=[], attrs=stored_in(self.style)
         )
         write = ram.write_port()
         read = ram.read_port(transparent_for=[write]) if ahead else ram.read_port(domain="comb")

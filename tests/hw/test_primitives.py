@@ -317,13 +317,26 @@ def test_single_port_ram(device, width, depth):
 
 
 @pytest.mark.parametrize(
-    ("depth", "style"),
-    [(1, "distributed"), (31, "distributed"), (32, "distributed"), (33, "block"), (512, "block")],
+    ("depth", "attributes"),
+    [
+        *((rows, {"ram_style": "distributed", "ramstyle": "MLAB"}) for rows in (1, 31, 32)),
+        *((rows, {"ram_style": "block"}) for rows in (33, 512)),
+    ],
 )
-def test_attributes_say_what_tools_make_of_a_memory(depth, style):
+def test_attributes_say_what_tools_make_of_a_memory(depth, attributes):
+    """Also those of Intel, which make no memory of LUTs by themselves."""
     text = rtlil.convert(BlockRam(9, depth))
-    assert text.count("ram_style") == 1
-    assert f'attribute \\ram_style "{style}"' in text
+    assert dict(re.findall(r'attribute \\(ram_?style) "(\w+)"', text)) == attributes
+    assert len(re.findall("ram_?style", text)) == len(attributes)
+
+
+@pytest.mark.parametrize(
+    ("device", "attributes"),
+    [(Device("generic"), {"use_dsp": "yes", "multstyle": "dsp"}), (Device("ecp5"), {})],
+)
+def test_attributes_ask_for_a_multiplier_where_none_is_instantiated(device, attributes):
+    text = rtlil.convert(Multiplier(8, 8), platform=device)
+    assert dict(re.findall(r'attribute \\(use_dsp|multstyle) "(\w+)"', text)) == attributes
 
 
 @pytest.mark.parametrize("extent", [1, 2, 3, 8, 11])

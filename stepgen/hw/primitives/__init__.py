@@ -7,7 +7,15 @@ elsewhere (simulation, plain Verilog) the same behaviour for any tool to map.
 from stepgen.hw.primitives.block_ram import BlockRam
 from stepgen.hw.primitives.counter import after, counter, stepped
 from stepgen.hw.primitives.delay import delayed
-from stepgen.hw.primitives.device import GENERIC, Device, is_ecp5, is_gowin, is_ice40, read_at_once
+from stepgen.hw.primitives.device import (
+    GENERIC,
+    Device,
+    is_ecp5,
+    is_gowin,
+    is_ice40,
+    read_at_once,
+    stored_in,
+)
 from stepgen.hw.primitives.multiplier import Multiplier
 from stepgen.hw.primitives.near import copies, resets
 from stepgen.hw.primitives.rom import Rom
@@ -30,4 +38,5 @@ __all__ = [
     "read_at_once",
     "resets",
     "stepped",
+    "stored_in",
 ]

@@ -10,7 +10,7 @@ from amaranth.utils import ceil_log2
 from stepgen.hw.design import stages
 from stepgen.hw.design.block_rams import SHALLOW, SHAPES
 from stepgen.hw.primitives.delay import delayed
-from stepgen.hw.primitives.device import is_ecp5, is_gowin, is_ice40
+from stepgen.hw.primitives.device import is_ecp5, is_gowin, is_ice40, stored_in
 
 __all__ = ["BlockRam"]
 
@@ -79,7 +79,7 @@ class BlockRam(wiring.Component):
             return m
         style = "distributed" if self.depth <= SHALLOW and not is_ice40(platform) else "block"
         m.submodules.rows = rows = memory.Memory(
-            shape=self.width, depth=self.depth, init=self.init, attrs={"ram_style": style}
+            shape=self.width, depth=self.depth, init=self.init, attrs=stored_in(style)
         )
         write, read = rows.write_port(), rows.read_port()
         m.d.comb += [

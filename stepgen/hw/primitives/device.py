@@ -2,7 +2,19 @@
 
 from dataclasses import dataclass
 
-__all__ = ["GENERIC", "Device", "is_ecp5", "is_gowin", "is_ice40", "read_at_once"]
+__all__ = [
+    "GENERIC",
+    "Device",
+    "is_ecp5",
+    "is_gowin",
+    "is_ice40",
+    "read_at_once",
+    "stored_in",
+]
+
+INTEL = {"distributed": "MLAB", "registers": "logic"}
+"""Their names for what a memory is made of. Those of block RAM depend on the device, and its tools
+take that for what is large enough anyway; of LUTs they make memories where these names say so."""
 
 
 @dataclass(frozen=True)
@@ -32,8 +44,19 @@ def is_ice40(platform) -> bool:
 
 
 def read_at_once(platform) -> dict[str, str]:
-    """The attribute of a small memory that is read in the cycle of its address.
+    """The attributes of a small memory that is read in the cycle of its address.
 
     It becomes LUT RAM, or registers where a family has none.
     """
-    return {"ram_style": "registers" if is_ice40(platform) else "distributed"}
+    return stored_in("registers" if is_ice40(platform) else "distributed")
+
+
+def stored_in(what: str) -> dict[str, str]:
+    """The attributes of a memory that is meant to be made of something.
+
+    Parameters
+    ----------
+    what : {"block", "distributed", "registers"}
+        Block RAM, LUT RAM or registers, as Yosys and AMD call it.
+    """
+    return {"ram_style": what} | ({"ramstyle": INTEL[what]} if what in INTEL else {})

@@ -11,6 +11,9 @@ from stepgen.hw.primitives.device import is_ecp5, is_gowin, is_ice40
 
 __all__ = ["Multiplier"]
 
+AS_BLOCK = {"use_dsp": "yes", "multstyle": "dsp"}
+"""Attributes of a product by which tools of AMD and Intel make it in a block."""
+
 GOWIN_BITS = 9
 """Of the factors of the smaller of two blocks."""
 
@@ -37,7 +40,8 @@ class Multiplier(wiring.Component):
     -----
     Latency 3, one product per cycle. For factors of up to 18 bits one block with all its registers,
     which no tool packs by itself: MULT18X18D of ECP5, MULT9X9 or MULT18X18 of Gowin, SB_MAC16 of
-    iCE40 UltraPlus for those of up to 16 bits; elsewhere what the tool makes of ``a * b``.
+    iCE40 UltraPlus for those of up to 16 bits; elsewhere what the tool makes of ``a * b``, with
+    attributes that ask for a block.
     """
 
     def __init__(self, a_bits: int, b_bits: int, *, a_signed: bool = True, b_signed: bool = True):
@@ -62,7 +66,7 @@ class Multiplier(wiring.Component):
             return m
         a = delayed(m, self.a, 1, reset_less=True)
         b = delayed(m, self.b, 1, reset_less=True)
-        product = Signal.like(self.product)
+        product = Signal.like(self.product, attrs=AS_BLOCK)
         m.d.comb += product.eq(a * b)
         m.d.comb += self.product.eq(delayed(m, product, stages.MULTIPLIER - 1, reset_less=True))
         return m

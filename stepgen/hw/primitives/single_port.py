@@ -5,7 +5,7 @@ from amaranth.lib import memory, wiring
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import ceil_log2
 
-from stepgen.hw.primitives.device import is_ice40
+from stepgen.hw.primitives.device import is_ice40, stored_in
 
 __all__ = ["SinglePortRam"]
 
@@ -58,7 +58,7 @@ class SinglePortRam(wiring.Component):
             self._spram(m)
             return m
         m.submodules.rows = rows = memory.Memory(
-            shape=self.width, depth=self.depth, init=[], attrs={"ram_style": "block"}
+            shape=self.width, depth=self.depth, init=[], attrs=stored_in("block")
         )
         write, read = rows.write_port(granularity=BYTE), rows.read_port()
         m.d.comb += [

@@ -24,7 +24,7 @@ from stepgen.hw.arithmetic.sums import (
     STATE_BITS,
 )
 from stepgen.hw.design import stages
-from stepgen.hw.primitives import BlockRam, Multiplier, delayed
+from stepgen.hw.primitives import BlockRam, Multiplier, delayed, stored_in
 from stepgen.ir.dtypes import bf16, f32
 
 __all__ = ["FloatSums", "Kept"]
@@ -80,7 +80,7 @@ class Kept(wiring.Component):
             ]
             return m
         m.submodules.rows = rows = memory.Memory(
-            shape=self.bits, depth=self.rows, init=[], attrs={"ram_style": "distributed"}
+            shape=self.bits, depth=self.rows, init=[], attrs=stored_in("distributed")
         )
         write, read = rows.write_port(), rows.read_port(domain="comb")
         m.d.comb += [

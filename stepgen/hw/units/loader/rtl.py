@@ -9,7 +9,7 @@ from stepgen.hw.fifo import Fifo
 from stepgen.hw.granting import Grant
 from stepgen.hw.occupancy import Occupancy
 from stepgen.hw.onehot import select
-from stepgen.hw.primitives import counter
+from stepgen.hw.primitives import counter, stored_in
 from stepgen.hw.select import RoundRobin
 from stepgen.hw.stream import signature
 from stepgen.hw.unit import UnitCore
@@ -294,7 +294,7 @@ class _Fetch(wiring.Component):
         )
         places = data.StructLayout({"start": bits, "progress": progress})
         m.submodules.places = ram = memory.Memory(
-            shape=places, depth=readers, init=[], attrs={"ram_style": "distributed"}
+            shape=places, depth=readers, init=[], attrs=stored_in("distributed")
         )
         write, read = ram.write_port(), ram.read_port(domain="comb")
         fresh = Signal(readers, init=-1)  # readers at the start of a pass
