@@ -31,7 +31,6 @@ LAYERS: dict[str, dict[str, int]] = {
 }
 """MoE layers by board: their parameters where they are not the demo's."""
 
-
 COLUMNS = ("LUT", "FF", "multipliers", "block RAM", "MHz", "slowest path", "minutes")
 MEANING = (
     "what it takes of the part, the clock that is asked for and the fastest one in MHz, where the "

@@ -31,7 +31,7 @@ def operation() -> Callable[..., Any]:
     t = torch()
 
     def block(xs: Any, kind: str, key: str) -> Any:
-        raise NotImplementedError("blocks are traced, not run")
+        raise StepError("a model that is exported for stepgen can't run, it only names blocks")
 
     tensor: Any = t.Tensor
     block.__annotations__ = {"xs": list[tensor], "kind": str, "key": str, "return": tensor}

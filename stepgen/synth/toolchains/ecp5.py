@@ -10,7 +10,7 @@ STATIC_LUTS = 0.6
 """Share of a part's LUTs up to which nextpnr's static placer is taken."""
 
 MANY_LUTS = 12_000
-"""LUTs from which on nextpnr's second router is taken. Its first one tears out the last wires of
+"""LUTs above which nextpnr's second router is taken. Its first one tears out the last wires of
 large circuits again and again, for up to an hour; the second one takes minutes, but makes small
 circuits slower."""
 

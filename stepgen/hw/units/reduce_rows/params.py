@@ -65,9 +65,13 @@ class ReduceRows(UnitParams):
 
     @property
     def adds_up(self) -> bool:
-        """Whether beats are added up in a register: sums of integers don't depend on the order."""
+        """Whether beats are added up in the register of an adder of one stage.
+
+        Sums of integers don't depend on the order.
+        """
         names = [operation.name for operation in self.operations]
-        return names == ["add"] and ELEMENTS[self.element] in INTEGERS
+        integers = ELEMENTS[self.element] in INTEGERS
+        return names == ["add"] and integers and self.pair.stages == 1
 
     def summary(self) -> dict[str, object]:
         return super().summary() | {"operations": formula(("a", "b"), self.operations)}
