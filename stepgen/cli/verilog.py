@@ -51,8 +51,8 @@ from stepgen.emit.wraps import FAMILIES, PACKAGES, WRAPS
     "families",
     type=click.Choice(FAMILIES),
     multiple=True,
-    help="Also write Verilog with the block RAM and multipliers of these FPGAs, as synth and build "
-    "measure it, and models of them to simulate it with; may be given more than once.",
+    help="Also write Verilog with the block RAM and multipliers of these FPGAs by name, and "
+    "models of them to simulate it with; may be given more than once.",
 )
 @json_option
 def command(

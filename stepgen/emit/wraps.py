@@ -14,7 +14,7 @@ Package = Literal["fusesoc", "vivado"]
 PACKAGES: tuple[Package, ...] = get_args(Package)
 """A core file of FuseSoC; an IP of Vivado."""
 
-Family = Literal["ecp5", "gowin", "ice40"]
+Family = Literal["ecp5", "gowin", "ice40", "xilinx"]
 
 FAMILIES: tuple[Family, ...] = get_args(Family)
 """FPGAs whose block RAM and multipliers circuits may name, with all their registers."""

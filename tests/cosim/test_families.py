@@ -19,6 +19,7 @@ BLOCKS = {
     "ecp5": {"DP16KD", "MULT18X18D", "TRELLIS_FF"},
     "gowin": {"SDPB", "SDPX9B", "MULT9X9", "MULT18X18"},
     "ice40": {"SB_MAC16"},
+    "xilinx": {"RAMB18E1", "DSP48E1"},
 }
 
 

@@ -9,6 +9,7 @@ import gowin_models
 import ice40_models
 import numpy as np
 import pytest
+import xilinx_models
 from amaranth.back import rtlil
 from amaranth.hdl import (
     Elaboratable,
@@ -32,8 +33,8 @@ from stepgen.hw.primitives import near as near_module
 from stepgen.hw.primitives import single_port as single_port_module
 from stepgen.hw.verilog import to_verilog
 
-ECP5, GOWIN, ICE40 = Device("ecp5"), Device("gowin"), Device("ice40")
-MODELS = {"gowin": gowin_models, "ice40": ice40_models}
+ECP5, GOWIN, ICE40, XILINX = map(Device, ("ecp5", "gowin", "ice40", "xilinx"))
+MODELS = {"gowin": gowin_models, "ice40": ice40_models, "xilinx": xilinx_models}
 
 
 class Resets(wiring.Component):
@@ -79,12 +80,17 @@ class For(Elaboratable):
 
 
 BLOCKS = pytest.mark.parametrize(
-    "device", [None, ECP5, GOWIN], ids=["any", "ecp5", "gowin"], indirect=True
+    "device",
+    [None, ECP5, GOWIN, XILINX],
+    ids=["any", "ecp5", "gowin", "xilinx"],
+    indirect=True,
 )
 """Devices whose block RAM is more than a memory for the tool."""
 
 
-@pytest.fixture(params=[None, ECP5, GOWIN, ICE40], ids=["any", "ecp5", "gowin", "ice40"])
+@pytest.fixture(
+    params=[None, ECP5, GOWIN, ICE40, XILINX], ids=["any", "ecp5", "gowin", "ice40", "xilinx"]
+)
 def device(request, monkeypatch):
     """No device, and those whose blocks are models."""
     models = MODELS.get(getattr(request.param, "family", None), ecp5_models)
@@ -378,6 +384,7 @@ CELLS = {
     ECP5: "read_verilog -lib +/ecp5/cells_sim.v +/ecp5/cells_bb.v",
     GOWIN: "read_verilog -lib +/gowin/cells_sim.v +/gowin/cells_xtra_gw2a.v",
     ICE40: "read_verilog -lib +/ice40/cells_sim.v",
+    XILINX: "read_verilog -lib +/xilinx/cells_sim.v +/xilinx/cells_xtra.v",
 }
 
 

@@ -10,11 +10,11 @@ from amaranth.utils import ceil_log2
 from stepgen.hw.design import stages
 from stepgen.hw.design.block_rams import SHALLOW, SHAPES
 from stepgen.hw.primitives.delay import delayed
-from stepgen.hw.primitives.device import is_ecp5, is_gowin, is_ice40, stored_in
+from stepgen.hw.primitives.device import is_ecp5, is_gowin, is_ice40, is_xilinx, stored_in
 
 __all__ = ["BlockRam"]
 
-ADDRESS_BITS, HALF = 14, 18
+ADDRESS_BITS, HALF, BYTE = 14, 18, 9
 MOST_ROWS = 2048
 """With contents from the start: shapes that use all 9 bits of a byte."""
 
@@ -46,9 +46,9 @@ class BlockRam(wiring.Component):
 
     Notes
     -----
-    ECP5: DP16KD with their output registers, which no tool packs by itself; Gowin: SDPB and SDPX9B
-    likewise, but where there are contents. Up to 32 rows, and elsewhere, a memory for the tool to
-    map.
+    ECP5: DP16KD with their output registers, which no tool packs by itself; Gowin and Xilinx: SDPB,
+    SDPX9B and RAMB18E1 likewise, but where there are contents. Up to 32 rows, and elsewhere, a
+    memory for the tool to map.
     """
 
     def __init__(self, width: int, depth: int, init: Sequence[int] = (), *, held: bool = False):
@@ -74,9 +74,10 @@ class BlockRam(wiring.Component):
         if is_ecp5(platform) and fits:
             self._blocks(m, self._ecp5)
             return m
-        if is_gowin(platform) and fits and not self.init:
-            self._blocks(m, self._gowin)
-            return m
+        for has, block in ((is_gowin, self._gowin), (is_xilinx, self._xilinx)):
+            if has(platform) and fits and not self.init:
+                self._blocks(m, block)
+                return m
         style = "distributed" if self.depth <= SHALLOW and not is_ice40(platform) else "block"
         m.submodules.rows = rows = memory.Memory(
             shape=self.width, depth=self.depth, init=self.init, attrs=stored_in(style)
@@ -109,7 +110,7 @@ class BlockRam(wiring.Component):
             self._address(address, address_bits) for address in (self.w_addr, self.r_addr)
         )
         if bits >= HALF:
-            enables = bits // 9
+            enables = bits // BYTE
             w_addr = Cat(Const(-1, enables), w_addr[enables:])
         for start in range(0, self.width, bits):
             count = min(bits, self.width - start)
@@ -130,7 +131,7 @@ class BlockRam(wiring.Component):
 
     def _gowin(self, bits, written, w_addr, r_addr, seen, rows):
         """Port A writes, port B reads; only the larger block has the ninth bit of a byte."""
-        kind, size = ("SDPX9B", 36) if bits >= 9 else ("SDPB", 32)
+        kind, size = ("SDPX9B", 36) if bits >= BYTE else ("SDPB", 32)
         zero, one, none = Const(0, 1), Const(1, 1), Const(0, 3)
         latched, output = self._enables()
         return Instance(
@@ -154,6 +155,50 @@ class BlockRam(wiring.Component):
             i_BLKSELB=none,
             i_ADB=r_addr,
             o_DO=seen[:size],
+        )
+
+    def _xilinx(self, bits, written, w_addr, r_addr, seen, rows):
+        """Port A reads, port B writes. With 36 bits each side uses the data of both."""
+        zero, one, wide = Const(0, 1), Const(1, 1), bits > HALF
+        latched, output = self._enables()
+        (data, parity), (found, found_parity) = _parity(written), _parity(seen)
+        first, second = "BA" if not wide else "AB"
+        return Instance(
+            "RAMB18E1",
+            p_RAM_MODE="SDP" if wide else "TDP",
+            p_READ_WIDTH_A=bits,
+            p_READ_WIDTH_B=0,
+            p_WRITE_WIDTH_A=0,
+            p_WRITE_WIDTH_B=bits,
+            p_WRITE_MODE_A="READ_FIRST",
+            p_WRITE_MODE_B="READ_FIRST",
+            p_DOA_REG=1,
+            p_DOB_REG=int(wide),
+            p_SIM_DEVICE="7SERIES",
+            i_CLKARDCLK=ClockSignal(),
+            i_ADDRARDADDR=r_addr,
+            i_ENARDEN=latched,
+            i_REGCEAREGCE=output,
+            i_RSTRAMARSTRAM=zero,
+            i_RSTREGARSTREG=zero,
+            i_WEA=Const(0, 2),
+            i_CLKBWRCLK=ClockSignal(),
+            i_ADDRBWRADDR=w_addr,
+            i_ENBWREN=self.w_en,
+            i_REGCEB=one if wide else zero,
+            i_RSTRAMB=zero,
+            i_RSTREGB=zero,
+            i_WEBWE=Const(0b1111, 4),
+            **{
+                f"i_DI{first}DI": data[:16],
+                f"i_DIP{first}DIP": parity[:2],
+                f"i_DI{second}DI": data[16:],
+                f"i_DIP{second}DIP": parity[2:],
+            },
+            o_DOADO=found[:16],
+            o_DOPADOP=found_parity[:2],
+            o_DOBDO=found[16:],
+            o_DOPBDOP=found_parity[2:],
         )
 
     def _ports(self, bits, written, w_addr, r_addr, seen):
@@ -193,6 +238,12 @@ class BlockRam(wiring.Component):
             **{f"i_DIB{k - HALF}": written[k] for k in high},
             **outputs,
         )
+
+
+def _parity(word):
+    """The bits of a word's bytes, and their ninth bits."""
+    starts = range(0, len(word), BYTE)
+    return Cat(word[k : k + BYTE - 1] for k in starts), Cat(word[k + BYTE - 1] for k in starts)
 
 
 def _contents(bits, rows):

@@ -8,6 +8,7 @@ __all__ = [
     "is_ecp5",
     "is_gowin",
     "is_ice40",
+    "is_xilinx",
     "read_at_once",
     "stored_in",
 ]
@@ -41,6 +42,14 @@ def is_gowin(platform) -> bool:
 def is_ice40(platform) -> bool:
     """Whether `platform` is a Lattice iCE40 UltraPlus."""
     return getattr(platform, "family", None) == "ice40"
+
+
+def is_xilinx(platform) -> bool:
+    """Whether `platform` is an AMD of the 7 series, by its blocks.
+
+    Those of boards that Vivado builds for are left to it, which finds all registers by itself.
+    """
+    return getattr(platform, "family", None) == "xilinx"
 
 
 def read_at_once(platform) -> dict[str, str]:

@@ -7,7 +7,7 @@ from amaranth.lib.wiring import In, Out
 from stepgen.hw.design import stages
 from stepgen.hw.design.stages import MULTIPLIER_BITS
 from stepgen.hw.primitives.delay import delayed
-from stepgen.hw.primitives.device import is_ecp5, is_gowin, is_ice40
+from stepgen.hw.primitives.device import is_ecp5, is_gowin, is_ice40, is_xilinx
 
 __all__ = ["Multiplier"]
 
@@ -19,6 +19,9 @@ GOWIN_BITS = 9
 
 ICE40_BITS = 16
 """Of the factors of SB_MAC16."""
+
+XILINX_BITS = 25, 18
+"""Of the factors of DSP48E1, which have signs."""
 
 
 class Multiplier(wiring.Component):
@@ -40,8 +43,8 @@ class Multiplier(wiring.Component):
     -----
     Latency 3, one product per cycle. For factors of up to 18 bits one block with all its registers,
     which no tool packs by itself: MULT18X18D of ECP5, MULT9X9 or MULT18X18 of Gowin, SB_MAC16 of
-    iCE40 UltraPlus for those of up to 16 bits; elsewhere what the tool makes of ``a * b``, with
-    attributes that ask for a block.
+    iCE40 UltraPlus for those of up to 16 bits, DSP48E1 of Xilinx but for two of 18 bits without a
+    sign; elsewhere what the tool makes of ``a * b``, with attributes that ask for a block.
     """
 
     def __init__(self, a_bits: int, b_bits: int, *, a_signed: bool = True, b_signed: bool = True):
@@ -63,6 +66,9 @@ class Multiplier(wiring.Component):
             return m
         if is_ice40(platform) and max(len(self.a), len(self.b)) <= ICE40_BITS:
             m.submodules.dsp = self._ice40()
+            return m
+        if is_xilinx(platform) and (factors := self._with_signs()):
+            m.submodules.dsp = self._xilinx(*factors)
             return m
         a = delayed(m, self.a, 1, reset_less=True)
         b = delayed(m, self.b, 1, reset_less=True)
@@ -146,6 +152,45 @@ class Multiplier(wiring.Component):
             i_C=none,
             i_D=none,
             o_O=Cat(self.product, unused),
+        )
+
+    def _with_signs(self):
+        """The factors with signs, the wider one first; nothing where they are too wide."""
+        signed = (Cat(x, Const(0, int(not x.shape().signed))).as_signed() for x in (self.a, self.b))
+        factors = sorted(signed, key=len, reverse=True)
+        fits = all(len(x) <= bits for x, bits in zip(factors, XILINX_BITS, strict=True))
+        return factors if fits else ()
+
+    def _xilinx(self, wide, narrow):
+        zero, one = Const(0, 1), Const(1, 1)
+        unused = Signal(48 - len(self.product))
+        used, idle = ("A", "B", "M", "P"), ("C", "D", "AD", "INMODE", "OPMODE", "ALUMODE")
+        clocked = {"CEA2": one, "CEB2": one, "CEM": one, "CEP": one}
+        stopped = ("A1", "B1", "C", "D", "AD", "CTRL", "INMODE", "ALUMODE", "CARRYIN")
+        resets = ("A", "B", "C", "D", "M", "P", "CTRL", "INMODE", "ALUMODE", "ALLCARRYIN")
+        return Instance(
+            "DSP48E1",
+            **{f"p_{name}REG": 1 for name in (*used, "ACASC", "BCASC")},
+            **{f"p_{name}REG": 0 for name in (*idle, "CARRYIN", "CARRYINSEL")},
+            p_USE_MULT="MULTIPLY",
+            p_USE_DPORT="FALSE",
+            i_CLK=ClockSignal(),
+            **{f"i_{name}": value for name, value in clocked.items()},
+            **{f"i_CE{name}": zero for name in stopped},
+            **{f"i_RST{name}": zero for name in resets},
+            **{f"i_{name}": zero for name in ("CARRYIN", "CARRYCASCIN", "MULTSIGNIN")},
+            i_A=_extended(wide, 30),
+            i_B=_extended(narrow, 18),
+            i_C=Const(0, 48),
+            i_D=Const(0, 25),
+            i_ACIN=Const(0, 30),
+            i_BCIN=Const(0, 18),
+            i_PCIN=Const(0, 48),
+            i_OPMODE=Const(0b0000101, 7),  # the product alone
+            i_ALUMODE=Const(0, 4),
+            i_INMODE=Const(0, 5),
+            i_CARRYINSEL=Const(0, 3),
+            o_P=Cat(self.product, unused),
         )
 
 
