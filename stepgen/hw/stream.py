@@ -4,9 +4,9 @@ from amaranth.hdl import Signal, unsigned
 from amaranth.lib import data, stream
 
 from stepgen.hw.design.table import Channel
-from stepgen.ir.wire import KIND_BITS
+from stepgen.ir.wire import DONE, KIND_BITS
 
-__all__ = ["payload_shape", "send_to_all", "signature"]
+__all__ = ["is_done", "payload_shape", "send_to_all", "signature"]
 
 
 def payload_shape(channel: Channel):
@@ -32,6 +32,11 @@ def signature(channel: Channel) -> stream.Signature:
     For a channel with ``delay`` p the payload belongs to the handshake p cycles earlier.
     """
     return stream.Signature(payload_shape(channel))
+
+
+def is_done(payload):
+    """Whether a beat is the done beat, by the bit that no other kind has."""
+    return payload.kind[DONE.bit_length() - 1]
 
 
 def send_to_all(m, valid, payload, outputs):

@@ -3,8 +3,9 @@
 from amaranth.hdl import Cat, Const, Module, Mux, Signal
 
 from stepgen.hw.primitives import delayed
+from stepgen.hw.stream import is_done
 from stepgen.hw.unit import UnitCore
-from stepgen.ir.wire import BARE, DONE, VALUE
+from stepgen.ir.wire import BARE, VALUE
 
 
 class PartitionCore(UnitCore):
@@ -36,7 +37,7 @@ class PartitionCore(UnitCore):
 
         stop = x.payload.stop
         low = x.payload.data[: len(stop)]
-        ends = x.payload.kind == DONE
+        ends = is_done(x.payload)
         above = Signal()  # an empty group of chunks: the selector has an empty group as well
         closes = Signal()
         m.d.comb += [
@@ -51,8 +52,8 @@ class PartitionCore(UnitCore):
         wrong = ~together | closes & ~(same_stop & same_low)
 
         ended = Signal()  # x has ended, the selectors have not
-        last = ended & sel.valid & (sel.payload.kind == DONE)
-        left = ended & sel.valid & (sel.payload.kind != DONE)
+        last = ended & sel.valid & is_done(sel.payload)
+        left = ended & sel.valid & ~is_done(sel.payload)
         surplus = self.params.surplus
         ys = [getattr(self, port) for port in self.params.ys]
         to = Signal(len(ys))

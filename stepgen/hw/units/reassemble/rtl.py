@@ -3,6 +3,7 @@
 from amaranth.hdl import Cat, Module, Mux, Signal
 
 from stepgen.hw.onehot import lowest, select
+from stepgen.hw.stream import is_done
 from stepgen.hw.unit import UnitCore
 from stepgen.ir.wire import BARE, DONE, VALUE
 
@@ -46,32 +47,31 @@ class ReassembleCore(UnitCore):
         special, ends = Signal(), Signal()
         low = Signal.like(y.payload.stop)
 
-        there = [x.valid & (x.payload.kind != DONE) for x in xs]
-        over = Cat(x.valid & (x.payload.kind == DONE) for x in xs)
+        valid = Cat(x.valid for x in xs)
+        over = Cat(x.valid & is_done(x.payload) for x in xs)
         all_over = Signal()  # registered: they stay valid until consumed
         sent = Signal()  # the done beat has been sent
         present, closing, last = Signal(), Signal(), Signal()
         next_selector, next_chunk = Signal(), Signal()
         send_special = special & ~sent
         take_ends = sent & all_over
+        # What is asked of a beat is asked of the one that is selected, not of each input's.
+        beat = Signal.like(xs[0].payload)
+        m.d.comb += beat.eq(select(current, [x.payload.as_value() for x in xs]))
+        here = (valid & current).any()
         m.d.comb += [
-            present.eq((Cat(there) & current).any()),
-            closing.eq(
-                (
-                    Cat(t & (x.payload.stop >= level) for t, x in zip(there, xs, strict=True))
-                    & current
-                ).any()
-            ),
+            present.eq(here & ~is_done(beat)),
+            closing.eq(present & (beat.stop >= level)),
             last.eq(remaining == 0),
             next_selector.eq(~loaded | take_ends | y.ready & (special & ~ends | closing & last)),
             next_chunk.eq(y.ready & closing | loaded & ~special & (current == 0)),
             sel.ready.eq(next_selector),
         ]
-        for x, here, bit in zip(xs, there, current, strict=True):
-            m.d.comb += x.ready.eq(take_ends | y.ready & bit & here)
+        for x, bit in zip(xs, current, strict=True):
+            m.d.comb += x.ready.eq(take_ends | y.ready & bit)
         m.d.sync += [
             all_over.eq(over.all()),
-            self.error.eq((over & current).any() | ends & Cat(there).any()),
+            self.error.eq(here & is_done(beat) | ends & (valid & ~over).any()),
         ]
         with m.If(take_ends):
             m.d.sync += sent.eq(0)
@@ -82,20 +82,16 @@ class ReassembleCore(UnitCore):
         with m.Elif(take_ends):
             m.d.sync += self.finished.eq(1)
 
-        def merged(field, own):
-            return select(Cat(current, special), [*(x.payload[field] for x in xs), own])
-
         m.d.comb += [
             y.valid.eq(present | send_special),
-            y.payload.kind.eq(merged("kind", Mux(ends, DONE, BARE))),
-            y.payload.stop.eq(Mux(closing & last, stop, merged("stop", stop))),
-            y.payload.data.eq(merged("data", low)),
+            y.payload.kind.eq(beat.kind | Mux(special, Mux(ends, DONE, BARE), 0)),
+            y.payload.stop.eq(Mux(closing & last | special, stop, beat.stop)),
+            y.payload.data.eq(beat.data | Mux(special, low, 0)),
         ]
 
-        waiting = Cat(x.valid for x in xs)
         mask = sel.payload.data[:count]
-        first = self._pick(m, mask, waiting & ~current)
-        following = self._pick(m, remaining, waiting)
+        first = self._pick(m, mask, valid & ~current)
+        following = self._pick(m, remaining, valid)
         opens = sel.valid & (sel.payload.kind == VALUE)
         is_bare, is_end = sel.payload.kind == BARE, sel.payload.kind == DONE
         selector_low = Mux(is_bare, sel.payload.data[: len(sel.payload.stop)], 0)
