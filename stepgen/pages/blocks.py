@@ -16,6 +16,7 @@ _PAGES: Mapping[str, Callable[[], str]] = {
     "docs/streams.svg": drawings.tokens,
     "docs/exactness.svg": drawings.compared,
     "docs/fifo-depths.svg": drawings.reconvergent,
+    "docs/time-stamps.svg": drawings.time_stamps,
     "docs/typed-streams.svg": drawings.orders,
 }
 

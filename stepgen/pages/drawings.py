@@ -5,8 +5,11 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+import numpy as np
+
 import stepgen as sg
 from stepgen.compile.lower import lower
+from stepgen.cosim.experiment import Experiment
 from stepgen.draw.layout import Curve, Frame, Placed, lay_out
 from stepgen.draw.picture import Arrow, Box, Group, Picture
 from stepgen.draw.svg import svg
@@ -120,6 +123,50 @@ def reconvergent() -> str:
     return svg(lay_out(Picture("Two ways that meet again", boxes, arrows)))
 
 
+STAMPED = "x_to_map_1"
+"""The FIFO of `centered` in which rows wait for their largest element."""
+
+
+def stamped(depth: int) -> Experiment:
+    """A run of `centered` in which that FIFO has a depth of its own."""
+    rows, width = 5, 8
+    inputs = {"x": np.zeros((rows, 1, width), np.int8)}
+    return Experiment(centered(rows, width), inputs, depths={STAMPED: depth})
+
+
+def time_stamps(depth: int = 5) -> str:
+    """When the beats of a FIFO are pushed and popped, and when the first one's slot is free."""
+    run = stamped(depth)
+    pushes, pops = (
+        [int(cycle) for cycle in moves[STAMPED]]
+        for moves in (run.prediction.pushes, run.prediction.pops)
+    )
+    latency, last = run.design.channel[STAMPED].latency, pops[-1]
+    drawn = _Drawn([], {}, [], [])
+    lines = (("cycle", "", 0, range(last + 1)), ("pushed", "memory", 66, pushes))
+    for name, look, y, cycles in (*lines, ("popped", "memory", 172, pops)):
+        boxes = [f"{name}_{number}" for number in range(len(cycles))]
+        for number, cycle in enumerate(cycles):
+            at = Frame((cycle + 0.5) * CYCLE, 34.0 + y, CYCLE - 4, ROW)
+            drawn.box(boxes[number], str(number), look, at)
+        drawn.group(name if name == "cycle" else f"beats that are {name}", boxes)
+    ends = [
+        Arrow("pushed_0", "popped_0", "beat", (f"visible from {pushes[0]} + {latency} on",)),
+        Arrow("popped_0", f"pushed_{depth}", "slot", (f"slot free from {pops[0]} + 1 on",)),
+    ]
+    high, low = 100.0 + ROW / 2 + 6, 206.0 - ROW / 2 - 26
+    begin, end = (pushes[0] + 0.5) * CYCLE, (pops[0] + 0.3) * CYCLE
+    freed = (pops[0] + 0.7) * CYCLE, (pushes[depth] + 0.5) * CYCLE
+    arrows = {
+        "beat": _slanted((begin, high), (end, low), (begin + 75, low - 10)),
+        "slot": _slanted((freed[0], low), (freed[1], high), (freed[1] + 90, (high + low) / 2)),
+    }
+    title = f"Time stamps of a FIFO of {depth} beats"
+    picture = Picture(title, drawn.boxes, ends, drawn.groups)
+    size = (last + 1) * CYCLE, 206.0 + ROW
+    return svg(Placed(picture, *size, drawn.frames, arrows, tuple(drawn.around)))
+
+
 TILE = 30.0
 """Points of a row and of a column of elements in the drawing of orders."""
 BETWEEN, CYCLE, ROW = 44.0, 35.0, 26.0
@@ -206,6 +253,16 @@ def _straight(left: float, right: float, y: float) -> Curve:
     return Curve(
         ((left, y), (left + 8, y), (tip - 8, y), (tip, y)), (right, y), ((left + right) / 2, y - 10)
     )
+
+
+def _slanted(
+    start: tuple[float, float], tip: tuple[float, float], label: tuple[float, float]
+) -> Curve:
+    """An arrow upwards or downwards."""
+    down = 8.0 if tip[1] > start[1] else -8.0
+    near = (tip[0], tip[1] - down)
+    points = (start, (start[0], start[1] + down), (near[0], near[1] - down), near)
+    return Curve(points, tip, label)
 
 
 @dataclass

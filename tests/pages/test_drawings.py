@@ -35,6 +35,20 @@ def test_tiles_move_in_the_cycles_of_the_converter(source: str, target: str) -> 
         assert into[number * per_half] > before, "a half that is still read is not written"
 
 
+def test_the_drawing_of_time_stamps_has_the_cycles_of_a_run() -> None:
+    depth = 5
+    run = drawings.stamped(depth)
+    latency = run.design.channel[drawings.STAMPED].latency
+    pushes, pops = (
+        moves[drawings.STAMPED] for moves in (run.prediction.pushes, run.prediction.pops)
+    )
+    assert pushes[depth] == pops[0] + 1, "the arrow from its slot to the beat that takes it"
+    assert pops[0] > pushes[0] + latency, "the beat waits"
+    drawn = drawings.time_stamps(depth)
+    assert f"visible from {pushes[0]} + {latency} on" in drawn
+    assert f"slot free from {pops[0]} + 1 on" in drawn
+
+
 def test_the_drawing_of_orders_has_each_tile_at_its_places() -> None:
     drawn = drawings.orders()
     texts = re.findall(r"<tspan[^>]*>([\d, ]+)</tspan>", drawn)
