@@ -97,7 +97,12 @@ def command(
         )
     files = {what: str(place) for what, place in made.files.items()}
     if json:
-        how = {"hash": made.hash, "built": made.built, "removed": made.removed}
+        how = {
+            "hash": made.hash,
+            "built": made.built,
+            "removed": made.removed,
+            "left": made.left,
+        }
         show_json({**files, **how})
         return
     console.show(console.pairs_table({**files, "hash": made.hash}))
@@ -105,3 +110,5 @@ def command(
         console.show("the Verilog of this hash was there already and is not built again")
     if made.removed:
         console.show(f"removed {', '.join(made.removed)}: this call does not ask for them")
+    if made.left:
+        console.show(f"{folder / made.left[0]} is of another design: --bench writes it anew")

@@ -55,7 +55,7 @@ def called(function: Callable[..., R]) -> Callable[..., R]:
             for key, group in {"drawing": Drawing, **groups}.items()
         }
         own = _taken(options, {k: h for k, h in hints.items() if k not in groups}, name)
-        inputs = take(inputs or {}, Mapping[str, Any], name, "inputs")
+        inputs = take({} if inputs is None else inputs, Mapping[str, Any], name, "inputs")
         drawing = filled.pop("drawing")
         if not isinstance(program, Config):
             return function(Given(program, inputs, drawing, settings), **filled, **own)

@@ -16,6 +16,7 @@ from stepgen.emit.wraps import Family, Package, Wrap
 from stepgen.hw.design.table import Design
 from stepgen.hw.picture import design_svg
 from stepgen.ir.show import html_table
+from stepgen.program.design_folder import BENCH
 from stepgen.program.program import Program
 from stepgen.tools import waiting
 
@@ -37,6 +38,8 @@ class VerilogResult:
         Whether the Verilog was made, not found.
     removed : tuple of str
         Names of files that an earlier call wrote, and this one was not asked for.
+    left : tuple of str
+        Names of what an earlier call wrote for another design and this one left: ``bench``.
     """
 
     folder: Path
@@ -45,6 +48,7 @@ class VerilogResult:
     hash: str
     built: bool
     removed: tuple[str, ...] = ()
+    left: tuple[str, ...] = ()
 
     @property
     def text(self) -> str:
@@ -180,4 +184,10 @@ def generated(
         )
         names = {**written.files, **put()}
     files = {what: folder / name for what, name in names.items()}
-    return VerilogResult(folder, design, files, written.hash, written.built, written.removed)
+    left: tuple[str, ...] = ()
+    if not bench and (folder / BENCH).is_dir():
+        from stepgen.cosim.standalone import of_another_design
+
+        left = (BENCH,) * of_another_design(folder, design)
+    done = written.hash, written.built, written.removed, left
+    return VerilogResult(folder, design, files, *done)

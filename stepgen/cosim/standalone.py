@@ -38,14 +38,11 @@ from stepgen.ir.graph import Graph
 from stepgen.ir.stalls import MEMORY_CHANNELS
 from stepgen.ir.wire import wire_levels
 from stepgen.program import inputs as program_inputs
-from stepgen.program.design_folder import content_hash, hash_words
+from stepgen.program.design_folder import BENCH, content_hash, hash_words
 from stepgen.semantics import streamfile
 from stepgen.semantics.memory import from_image, layouts
-from stepgen.tools.atomic import atomic_folder
+from stepgen.tools.atomic import atomic_folder, check_folder
 from stepgen.tools.templates import fill
-
-BENCH = "bench"
-"""Name of its folder."""
 
 WRITTEN = "written.json"
 """Hashes of its files as they were written."""
@@ -93,6 +90,8 @@ def prepared(
         than the reference.
     """
     _check_unchanged(folder / BENCH)
+    if (folder / BENCH).is_dir():
+        check_folder(folder / BENCH)
     name = experiment.design.name
     runs = _runs(experiment)
     with tempfile.TemporaryDirectory() as holder:
@@ -131,6 +130,17 @@ def write_bench(folder: Path, experiment: Experiment, golden: Path | None = None
     """Write the test bench of a design into its design folder; as `prepared`."""
     with prepared(folder, experiment, golden) as put:
         return put()
+
+
+def of_another_design(folder: Path, design: Design) -> bool:
+    """Whether a design folder has a test bench, which is of another design."""
+    if not (folder / BENCH / WRITTEN).is_file():
+        return False
+    try:
+        runner = (folder / BENCH / _target(design.name, "runner.py")).read_text(encoding="utf-8")
+    except (OSError, ValueError):
+        return True
+    return design.hash not in runner
 
 
 def needed(experiment: Experiment) -> list[str]:

@@ -193,18 +193,20 @@ def _left_over(folder: Path, name: str, files: Container[str]) -> set[str]:
     StepError
         If one would be taken for a file of the new design, but was not written with the old.
     """
+    listed = listed_hashes(folder)
     gone = {
         key
-        for key, wanted in listed_hashes(folder).items()
+        for key, wanted in listed.items()
         if key not in files
         and (folder / key).is_file()
         and content_hash((folder / key).read_bytes()) == wanted
     }
     for key in sorted(own_names(name) - gone):
         if key not in files and (folder / key).exists():
+            why = "not the one that" if key in listed else "none that"
             raise StepError(
-                f"can't write {folder}: its {key} is not the one that its {MANIFEST} lists, and "
-                f"would be taken for a file of the new design: remove it or name another folder"
+                f"can't write {folder}: its {key} is {why} its {MANIFEST} lists, and would be "
+                f"taken for a file of the new design: remove it or name another folder"
             )
     return gone
 

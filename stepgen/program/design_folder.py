@@ -21,6 +21,8 @@ from stepgen.tools.atomic import check_place
 from stepgen.tools.cache import MADE
 
 MANIFEST, GRAPH, INPUTS = "design.json", "graph.json", "inputs.npz"
+BENCH = "bench"
+"""Folder of a test bench in it."""
 COMPONENT = "component.xml"
 """What Vivado looks for in a folder with an IP."""
 

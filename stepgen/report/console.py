@@ -184,7 +184,7 @@ def _ports(channels: Mapping[str, str]) -> str:
 
 
 def _channel_row(c: Channel) -> tuple[Any, ...]:
-    carries = f"{c.bits} bits" if c.rank is None else f"{c.lanes} x {c.bits} bits, rank {c.rank}"
+    carries = c.carries if c.rank is None else f"{c.carries}, rank {c.rank}"
     return (c.name, carries, c.memory, c.depth, c.latency, c.depth * c.stored.width)
 
 

@@ -133,7 +133,7 @@ def _channels(design: Design, picture: Picture) -> dict[str, Any]:
             "from": design.producers[c.name].name,
             "to": design.consumers[c.name].name,
             "type": types.get(c.name, ""),
-            "carries": f"{c.lanes} x {c.bits} bits",
+            "carries": c.carries,
             "depth": c.depth,
             "memory": c.memory,
             "bits": c.memory_bits,

@@ -133,7 +133,7 @@ def atomic_folder(
     last : str
         The file that is replaced after all others.
     gone : iterable of str
-        Files in the folder that are removed, before `last` is replaced.
+        Files in the folder that are removed, before `last` is replaced; of links the links.
 
     Yields
     ------
@@ -156,7 +156,9 @@ def atomic_folder(
                 entry: _target(entry, path / entry.name, kept=entry.name not in anew)
                 for entry in sorted(partial.iterdir())
             }
-            removed = [check_place(path / name, kept=name not in anew) for name in gone]
+            removed = [path / name for name in gone]
+            for old in removed:
+                check_place(old, kept=old.name not in anew)
             final = targets.pop(partial / last, None)
             with uninterrupted():
                 for entry, target in targets.items():

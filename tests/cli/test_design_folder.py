@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import inspect
 import json
+import os
 import re
 import shlex
 import shutil
+import subprocess
+import sys
+import tempfile
 
 import click
 import fake_tools
@@ -82,6 +87,42 @@ def test_files_that_are_not_asked_for_again_are_removed_with_a_word(stepgen, her
     assert "removed layer_ecp5.v, layer_ecp5_models.v: this call does not ask for them" in said.out
     assert not (here / "other/layer_ecp5.v").exists()
     assert stepgen("verilog built -o other --json").json["removed"] == []
+
+
+def test_a_bench_of_another_design_is_named(stepgen, here, folder) -> None:
+    assert stepgen("verilog built -o other --bench --json").json["left"] == []
+    assert stepgen("verilog built -o other --json").json["left"] == []
+    said = stepgen("verilog p.py:layer -o other --depth x=20")
+    assert "other/bench is of another design: --bench writes it anew" in said.out
+    runner = here / "other/bench/test_layer.py"
+    for gone, why in ((False, "is another design than the bench's"), (True, "No such file")):
+        if gone:
+            (here / "other/layer.v").unlink()
+        done = subprocess.run(
+            [sys.executable, str(runner)], capture_output=True, text=True, check=False
+        )
+        assert done.returncode == 1
+        assert (len(done.stderr.splitlines()), why in done.stderr) == (1, True), done.stderr
+
+
+def test_a_bench_that_cannot_be_written_leaves_the_design(
+    stepgen, here, folder, monkeypatch
+) -> None:
+    stepgen("verilog built -o other --bench --family ecp5")
+    before = {path: path.read_bytes() for path in (here / "other").rglob("*") if path.is_file()}
+    real = tempfile.mkdtemp
+
+    def without_right(*args, **kwargs):
+        if str(kwargs.get("dir", "")).endswith("bench"):
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+        return real(*args, **kwargs)
+
+    monkeypatch.setattr(tempfile, "mkdtemp", without_right)
+    said = stepgen("verilog p.py:layer -o other --bench --depth x=20")
+    assert said.code == 2
+    assert "can't write other/bench: Permission denied" in said.err, said.err
+    now = {path: path.read_bytes() for path in (here / "other").rglob("*") if path.is_file()}
+    assert now == before
 
 
 def test_one_is_left_as_it_is_where_no_other_place_is_named(stepgen, here, folder) -> None:

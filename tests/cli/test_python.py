@@ -21,6 +21,7 @@ from stepgen.commands.source import Drawing, Source
 from stepgen.commands.test import TestResult as Tested
 from stepgen.cosim.verdict import Verdict
 from stepgen.draw.svg import FULL
+from stepgen.ir.errors import StepError
 from stepgen.program import inputs, program
 from stepgen.timing.deadlock import Deadlock
 
@@ -101,7 +102,7 @@ def test_verilog_is_that_of_the_command(stepgen, here, made) -> None:
     result = sg.verilog(*made(), out="two", wrap=["axi"])
     assert result.hash == said["hash"]
     assert result.text == (here / "one" / "layer.v").read_text()
-    assert {*result.files} == {*said} - {"hash", "built", "removed", "settings"}
+    assert {*result.files} == {*said} - {"hash", "built", "removed", "left", "settings"}
     assert all(path.exists() for path in result.files.values())
 
 
@@ -353,3 +354,10 @@ def test_a_deadlock_is_drawn_in_red(here) -> None:
     marked = {part.get("data-name") for part in arrows if "marked" in part.get("class").split()}
     waiting = {one.channel for one in raised.value.waiting}
     assert marked == waiting & {part.get("data-name") for part in arrows} != set()
+
+
+@pytest.mark.parametrize("inputs", [np.zeros((4, 1, 8)), [], 0, ""])
+def test_inputs_are_a_mapping(made, inputs) -> None:
+    graph, _ = made()
+    with pytest.raises(StepError, match=r"run at test_python.py:.*: inputs must be a mapping"):
+        sg.run(graph, inputs)

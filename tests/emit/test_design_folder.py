@@ -217,6 +217,17 @@ def test_verilog_for_families_comes_and_goes(tmp_path: Path) -> None:
     assert not files & {path.name for path in place.iterdir()}
 
 
+def test_of_a_link_the_link_is_removed(tmp_path: Path) -> None:
+    program, place = gated(), tmp_path / "gated"
+    write(place, program, DESIGN, families=["ecp5"])
+    mine = tmp_path / "mine.v"
+    (place / "gated_ecp5.v").rename(mine)
+    (place / "gated_ecp5.v").symlink_to(mine)
+    write(place, program, DESIGN)
+    assert mine.exists()
+    assert not (place / "gated_ecp5.v").is_symlink()
+
+
 def test_what_is_another_circuit_or_not_listed_is_refused(folder: Path) -> None:
     place = folder / MANIFEST
     whole = place.read_text()
@@ -252,6 +263,10 @@ def test_files_of_the_design_before_are_removed(folder: Path) -> None:
         write(folder, other, design)
     assert snapshot(folder) == before
     (folder / INPUTS).unlink()
+    (folder / "other_axi.v").write_text("mine")
+    with pytest.raises(StepError, match=r"can't write \S+: its other_axi.v is none that its desi"):
+        write(folder, other, design)
+    (folder / "other_axi.v").unlink()
     (folder / "gated.vlt").write_text("mine")
     write(folder, other, design)
     names = own_names("other") - asked_for("other") - {INPUTS} | {MANIFEST}

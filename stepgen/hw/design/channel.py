@@ -142,6 +142,15 @@ class Channel:
         return 0 if self.rank is None else stop_bits(self.rank)
 
     @property
+    def carries(self) -> str:
+        """What a beat carries beside its structure, and what of it the FIFO stores, in words."""
+        if self.rank is None:
+            return f"{self.bits} bits"
+        stored = self.stored
+        kept = "" if stored is self else f" ({stored.lanes} x {stored.bits} stored)"
+        return f"{self.lanes} x {self.bits} bits{kept}"
+
+    @property
     def width(self) -> int:
         """Width of the payload in bits."""
         return self.data_bits + (0 if self.rank is None else KIND_BITS + self.stop_bits)
