@@ -345,6 +345,18 @@ def test_attributes_ask_for_a_multiplier_where_none_is_instantiated(device, attr
     assert dict(re.findall(r'attribute \\(use_dsp|multstyle) "(\w+)"', text)) == attributes
 
 
+@pytest.mark.parametrize(
+    ("a", "b", "fits"),
+    [
+        *(((18, False), (18, True), True), ((18, True), (18, False), True)),
+        *(((20, True), (9, True), True), ((18, False), (18, False), False)),
+    ],
+)
+def test_a_block_of_xilinx_takes_the_wider_factor_at_its_wider_port(a, b, fits):
+    multiply = Multiplier(a[0], b[0], a_signed=a[1], b_signed=b[1])
+    assert ("DSP48E1" in rtlil.convert(multiply, platform=XILINX)) == fits
+
+
 @pytest.mark.parametrize("extent", [1, 2, 3, 8, 11])
 def test_counter(extent):
     m = Module()
