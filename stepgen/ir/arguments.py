@@ -63,9 +63,7 @@ def checked(function: C, name: str | None = None) -> C:
         signature = inspect.signature(function)
         hints = typing.get_type_hints(function, include_extras=True)
         for key, parameter in signature.parameters.items():
-            if parameter.kind is inspect.Parameter.VAR_POSITIONAL:
-                hints[key] = tuple[hints.get(key, Any), ...]  # type: ignore[misc]
-            elif parameter.kind is inspect.Parameter.VAR_KEYWORD:
+            if parameter.kind is inspect.Parameter.VAR_KEYWORD:
                 hints[key] = dict[str, hints.get(key, Any)]  # type: ignore[misc]
         return signature, {key: hints.get(key, Any) for key in signature.parameters}
 
@@ -108,7 +106,12 @@ def checked(function: C, name: str | None = None) -> C:
         for key, value in bound.arguments.items():
             if key == "name":
                 continue  # `stepgen.ir.names` checks names, with better messages
-            bound.arguments[key] = take(value, hints[key], called, key)
+            hint = hints[key]
+            if signature.parameters[key].kind is inspect.Parameter.VAR_POSITIONAL:
+                taken = tuple(take(one, hint, called, f"each of {key}") for one in value)
+            else:
+                taken = take(value, hint, called, key)
+            bound.arguments[key] = taken
         return function(*bound.args, **bound.kwargs)
 
     call.__name__ = called

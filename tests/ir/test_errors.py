@@ -626,7 +626,7 @@ MISTAKES: list[tuple[Callable[[], object], str]] = [
     ),
     (
         lambda: sg.zip(_x(_g(), 4), 3),
-        "zip: xs must be a sequence, each of them a stream, not (3,)",
+        "zip: each of xs must be a stream, not 3",
     ),
     (lambda: sg.map(fn.add()), "map: it needs at least 1 stream"),
     (lambda: sg.eager_merge([], rank=0), "eager_merge: it needs at least 1 stream"),
