@@ -57,7 +57,7 @@ class PartitionCore(UnitCore):
         surplus = self.params.surplus
         ys = [getattr(self, port) for port in self.params.ys]
         to = Signal(len(ys))
-        fire = Signal()
+        fire, room, goes = Signal(), Signal(), Signal()
         with m.If(ends):
             m.d.comb += to.eq(-1)
         with m.Elif(~above):
@@ -65,9 +65,9 @@ class PartitionCore(UnitCore):
         full = Cat(~o.ready for o in ys)
         kept, settled = self._shares(m, fire)
         m.d.comb += [
-            fire.eq(
-                x.valid & ~ended & (ends | sel.valid & together) & ~(to & full).any() & settled
-            ),
+            room.eq(~(sel.payload.data & full).any()),
+            goes.eq(Mux(above, sel.payload.kind == BARE, (sel.payload.kind == VALUE) & room)),
+            fire.eq(x.valid & ~ended & settled & Mux(ends, ~full.any(), sel.valid & goes)),
             x.ready.eq(fire),
             sel.ready.eq(fire & closes & ~ends | last | (left if surplus else 0)),
         ]
