@@ -13,7 +13,7 @@ _BITS = 32
 
 _MODULE = re.compile(r"^module (?P<name>.*?) ?\(.*?\);\n(?P<body>.*?)^endmodule", re.M | re.S)
 _HEAD = re.compile(r"^  (?P<kind>reg|wire) (?P<range>\[(?P<left>\d+):0\] )?r__payload;$", re.M)
-_READ = re.compile(r"^  assign r__payload = ram\[", re.M)
+_READ = re.compile(r"^  assign r__payload = ram\[|^    \.r_data\(r__payload\)", re.M)
 _USE = re.compile(r"(?<![\\\w.$])r__payload\b")
 
 
@@ -29,7 +29,7 @@ def noisy(verilog: str) -> str:
 
 
 def _of_module(found: re.Match[str]) -> str:
-    """A module as it is, but where it has the registers of a FIFO's head, or reads it from RAM."""
+    """A module as it is, but where it has the registers of a FIFO's head, or reads it from a RAM."""
     head = _HEAD.search(found["body"])
     if head is None or (head["kind"] == "wire" and not _READ.search(found["body"])):
         return found[0]
