@@ -29,7 +29,7 @@ def noisy(verilog: str) -> str:
 
 
 def _of_module(found: re.Match[str]) -> str:
-    """A module as it is, but where it has the registers of a FIFO's head, or reads it from a RAM."""
+    """A module as it is, but where it has a FIFO's head in registers, or reads it from a RAM."""
     head = _HEAD.search(found["body"])
     if head is None or (head["kind"] == "wire" and not _READ.search(found["body"])):
         return found[0]
