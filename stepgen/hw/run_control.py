@@ -70,7 +70,7 @@ class RunControl(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        ends, clean = Signal(), Signal()
+        ends, clean, starts = Signal(), Signal(), Signal()
         clear = Signal(1 + RESET_LAG)  # at last the parts are reset
         reset = resets(m, platform, clear[0])
         m.d.comb += [
@@ -86,6 +86,7 @@ class RunControl(wiring.Component):
         for place, unit in enumerate(self.reporting):
             with m.If(self.errors[unit]):
                 m.d.sync += _part(self.detail, place).eq(_part(self.details, place))
+        m.d.comb += starts.eq(self.start & ~(self.running | self.stop | self.stopping | clear[-1]))
         m.d.sync += [
             clear.eq(Cat(self.stopping & clean & ~clear.any(), clear)),
             self.error.eq(self.error | self.errors),
@@ -100,14 +101,10 @@ class RunControl(wiring.Component):
             m.d.sync += [self.stopping.eq(1), self.active.eq(0), self.done.eq(0)]
         with m.Elif(self.running), m.If(ends):
             m.d.sync += [self.running.eq(0), self.active.eq(0), self.done.eq(1)]
-        with m.Elif(self.start):
-            m.d.sync += [
-                self.running.eq(1),
-                self.active.eq(1),
-                self.done.eq(0),
-                self.cycle.eq(0),
-                self.error.eq(0),
-            ]
+        with m.If(starts):
+            m.d.sync += [self.running.eq(1), self.active.eq(1), self.done.eq(0)]
+            # Not one of several branches: these zeros are resets, and take no LUT for each bit.
+            m.d.sync += [self.cycle.eq(0), self.error.eq(0)]
         return m
 
 
