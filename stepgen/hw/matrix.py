@@ -6,9 +6,9 @@ from amaranth.lib.wiring import In, Out
 
 from stepgen.hw.design import stages
 from stepgen.hw.design.block_rams import SHALLOW
-from stepgen.hw.primitives import BlockRam, Multiplier, counter, delayed, read_at_once
+from stepgen.hw.primitives import BlockRam, Multiplier, delayed, read_at_once
 
-__all__ = ["Accumulators", "Dot", "RowSums"]
+__all__ = ["Alternating", "Dot", "InPlace", "RowSums"]
 
 
 class Dot(wiring.Component):
@@ -70,85 +70,108 @@ class Dot(wiring.Component):
         return m
 
 
-class Accumulators(wiring.Component):
-    """One accumulator per slice of a row of results, taken in turn.
+class InPlace(wiring.Component):
+    """A slice of sums: adds up terms until the last one, and then those of the next slice.
 
     Parameters
     ----------
-    slices : int
-        Accumulators; each is used again after `slices` steps.
     shape : ArrayLayout
-        Lanes of an accumulator.
+        Lanes of a sum.
+    term : ArrayLayout
+        Lanes of a term.
+    starts : bool
+        Whether sums start at `start`, else at zero.
+
+    Members
+    -------
+    step : ``In(1)``
+        Add a term.
+    last : ``In(1)``
+        Whether it is the slice's last.
+    start : ``In``
+        Where its sums start, with the first term.
+    term : ``In``
+        What to add.
+    sums : ``Out``
+        The sums with the latest term; zeros where there was none.
+
+    Notes
+    -----
+    Latency 1, a step per cycle. What is kept is set to zero with the last term, and the results are
+    in registers of their own: no multiplexer stands before the adder, and none behind it.
+    """
+
+    def __init__(self, shape: data.ArrayLayout, term: data.ArrayLayout, *, starts: bool = False):
+        self.shape, self.starts = shape, starts
+        members = {"step": In(1), "last": In(1), "term": In(term), "sums": Out(shape)}
+        super().__init__(members | ({"start": In(shape)} if starts else {}))
+
+    def elaborate(self, platform):
+        m = Module()
+        kept, added = Signal(self.shape), Signal(self.shape)
+        before = kept
+        if self.starts:
+            first = Signal(init=1)
+            before = [Mux(first, self.start[n], kept[n]) for n in range(self.shape.length)]
+            with m.If(self.step):
+                m.d.sync += first.eq(self.last)
+        for lane in range(self.shape.length):
+            m.d.comb += added[lane].eq(before[lane] + self.term[lane])
+        m.d.sync += self.sums.eq(added)
+        with m.If(self.step):
+            m.d.sync += kept.eq(added)
+        with m.Else():
+            m.d.sync += self.sums.eq(0)
+        with m.If(self.step & self.last):
+            m.d.sync += kept.eq(0)
+        return m
+
+
+class Alternating(wiring.Component):
+    """Two slices of sums, taken in turn.
+
+    Parameters
+    ----------
+    shape : ArrayLayout
+        Lanes of a sum.
     term : ArrayLayout
         Lanes of a term.
 
     Members
     -------
     step : ``In(1)``
-        Add a term to the accumulator whose turn it is.
+        Add a term to the slice whose turn it is.
     starts : ``In(1)``
-        The accumulator of the step in the next cycle starts from `start`.
+        The slice of the step in the next cycle starts from `start`.
     start : ``In``
-        Lanes of an accumulator.
+        Lanes of a sum.
     term : ``In``
         What to add.
     sums : ``Out``
-        The accumulator after the latest step.
+        The slice after the latest step.
 
     Notes
     -----
-    Latency 1, a step per cycle, also with a single accumulator. They form a ring that advances with
-    each step: the adder's output register, a memory of ``slices - 2`` rows and the adder's operand
-    register. So only a counter addresses them, and the adder is between registers. The operand
-    register is set to `start` a cycle ahead, so no multiplexer stands before the adder either.
+    Latency 1, a step per cycle. With each step the slices change places: one is in the adder's
+    output register, one in its operand's. That is set to `start` a cycle ahead, so no multiplexer
+    stands before the adder.
     """
 
-    def __init__(self, slices: int, shape: data.ArrayLayout, term: data.ArrayLayout):
-        self.slices = slices
+    def __init__(self, shape: data.ArrayLayout, term: data.ArrayLayout):
         self.shape = shape
-        super().__init__(
-            {
-                "step": In(1),
-                "starts": In(1),
-                "start": In(shape),
-                "term": In(term),
-                "sums": Out(shape),
-            }
-        )
+        members = {"step": In(1), "starts": In(1), "start": In(shape), "term": In(term)}
+        super().__init__({**members, "sums": Out(shape)})
 
     def elaborate(self, platform):
         m = Module()
-        if self.slices > 1:
-            before = Signal(self.shape, reset_less=True)
-            oldest = self.sums
-            if self.slices > 2:
-                oldest = self._ring(m, self.slices - 2, platform)
-            with m.If(self.step):
-                m.d.sync += before.eq(oldest)
-            with m.If(self.starts):
-                m.d.sync += before.eq(self.start)
-        else:
-            start = delayed(m, self.start, 1, reset_less=True)
-            starts = delayed(m, self.starts, 1)
-            before = [Mux(starts, start[n], self.sums[n]) for n in range(self.shape.length)]
+        before = Signal(self.shape, reset_less=True)
         with m.If(self.step):
+            m.d.sync += before.eq(self.sums)
             for lane in range(self.shape.length):
                 m.d.sync += self.sums[lane].eq(before[lane] + self.term[lane])
+        with m.If(self.starts):
+            m.d.sync += before.eq(self.start)
         return m
-
-    def _ring(self, m, rows, platform):
-        m.submodules.ring = ring = memory.Memory(
-            shape=self.shape, depth=rows, init=[], attrs=read_at_once(platform)
-        )
-        write, read = ring.write_port(), ring.read_port(domain="comb")
-        turn, _ = counter(m, self.step, rows)
-        m.d.comb += [
-            write.en.eq(self.step),
-            write.addr.eq(turn),
-            write.data.eq(self.sums),
-            read.addr.eq(turn),
-        ]
-        return read.data
 
 
 class RowSums(wiring.Component):

@@ -116,12 +116,13 @@ class UnitCore(wiring.Component):
         """Whether an epilogue follows an output."""
         return self.unit.epilogue is not None and self.unit.epilogue.port == port
 
-    def data_of(self, port, kind, values, low):
+    def data_of(self, port, kind, values, low, *, zeros=False):
         """Data of a payload: values, or the level of an empty token with zeros above.
 
-        An epilogue does not read what is above, so in front of one values stay there.
+        An epilogue does not read what is above, so in front of one values stay there; so they do
+        where they are `zeros` unless the beat has values.
         """
-        if self.in_front_of_epilogue(port):
+        if zeros or self.in_front_of_epilogue(port):
             few = len(low)
             return Cat(Mux(kind == VALUE, values[:few], low), values[few:])
         return Mux(kind == VALUE, values, low)

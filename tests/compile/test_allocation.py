@@ -175,8 +175,8 @@ def test_a_refusal_names_the_largest_needs_and_what_helps():
     with pytest.raises(StepError) as refused:
         lower(g, onchip=0.5)
     assert str(refused.value) == (
-        "large needs 3.2 KiB on chip at least, not 0.5: expand_0 takes 20,024 bits for x, less "
-        "with a smaller bound of R; map_0 takes 5,090 bits for w, less with smaller tiles; y takes "
+        "large needs 3.1 KiB on chip at least, not 0.5: expand_0 takes 20,024 bits for x, less "
+        "with a smaller bound of R; map_0 takes 3,980 bits for w, less with smaller tiles; y takes "
         "880 bits for map_0, less with a smaller bound of R"
     )
 

@@ -179,23 +179,26 @@ def test_every_number_of_accumulators(k_slices, n_slices, element):
     compare(draw, 2, 2 * k_slices, 2 * n_slices, 0, [(5,)], element=element)
 
 
-@pytest.mark.parametrize(
-    ("lanes", "slices", "element", "blocks"),
-    [
-        (2, SHALLOW + 2, "int8", 0),
-        (2, SHALLOW + 3, "int8", 1),
-        (2, SHALLOW, "bf16", 0),
-        (2, SHALLOW + 1, "bf16", 4),
-        (1, SHALLOW + 1, "bf16", 2),
-    ],
-)
-def test_more_sums_than_fit_lut_ram_are_in_block_ram(lanes, slices, element, blocks):
-    n, draw = lanes * slices, Draw(slices)
-    design = unit(draw, lanes, 3 * lanes, n, 0, element=element)
+def rams(design):
+    """The rows of each memory of the unit."""
     (dut,) = (one for one in design.units if one.name == "dut")
-    rows = [ram.rows for ram in dut.params.rams(dut, design)]
-    assert rows.count(slices) == blocks
-    compare(draw, lanes, 3 * lanes, n, 0, [(3,)], element=element)
+    return [ram.rows for ram in dut.params.rams(dut, design)]
+
+
+@pytest.mark.parametrize(
+    ("lanes", "slices", "blocks"), [(2, SHALLOW, 0), (2, SHALLOW + 1, 4), (1, SHALLOW + 1, 2)]
+)
+def test_more_sums_than_fit_lut_ram_are_in_block_ram(lanes, slices, blocks):
+    n, draw = lanes * slices, Draw(slices)
+    assert rams(unit(draw, lanes, 3 * lanes, n, 0, element="bf16")).count(slices) == blocks
+    compare(draw, lanes, 3 * lanes, n, 0, [(3,)], element="bf16")
+
+
+@pytest.mark.parametrize(("lanes", "slices", "rows"), [(2, 16, 32), (2, 17, 64), (1, 33, 128)])
+def test_rows_of_x_are_read_for_each_slice_of_sums(lanes, slices, rows):
+    k, draw = lanes * slices, Draw(slices)
+    assert rams(unit(draw, lanes, k, 3 * lanes, 0))[-1] == rows
+    compare(draw, lanes, k, 3 * lanes, 0, [(3,)])
 
 
 @pytest.mark.parametrize(

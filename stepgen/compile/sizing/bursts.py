@@ -18,8 +18,8 @@ def gathered(
 ) -> dict[str, int]:
     """Depths with which a row that is sent at once waits where it is taken beat by beat.
 
-    A matrix unit sends a row of results in consecutive cycles, and the next one takes several
-    cycles for each of its beats. With a row between them both work at the same time.
+    A matrix unit of floats sends a row of results in consecutive cycles, and the next one takes
+    several cycles for each of its beats. With a row between them both work at the same time.
 
     Parameters
     ----------
@@ -39,12 +39,13 @@ def gathered(
     for edge in network.edges.values():
         outs.setdefault(edge.tail, []).append(edge)
     depths = {}
-    todo = [(n, Pace(ROW, opened=True)) for n, part in enumerate(network.parts) if part.turn > 1]
+    uneven = [part.turn > 1 and not part.steady for part in network.parts]
+    todo = [(n, Pace(ROW, opened=True)) for n in range(len(uneven)) if uneven[n]]
     while todo:
         tail, pace = todo.pop()
         for edge in outs.get(tail, []):
             head = network.parts[edge.head]
-            if head.turn > 1 and edge.name == head.inputs[0]:
+            if uneven[edge.head] and edge.name == head.inputs[0]:
                 beats = pace.room(edge.extents)
                 if not math.isinf(beats) and beats + 1 > design.channel[edge.name].depth:
                     depths[edge.name] = int(beats) + 1

@@ -198,6 +198,9 @@ class Part:
         The paces of the outputs when the part itself is the clock, by level.
     turn : int
         Least cycles from a beat of the first input to the next.
+    steady : bool
+        Whether those are an average: it takes rows of its first input at once, ahead of the one
+        that it works on, and sends the beats of a row at equal distances.
     waits : bool
         Whether it may wait at one input while another has a beat.
     given : tuple of str
@@ -222,6 +225,7 @@ class Part:
     clock: str = ""
     start: Callable[[Pace], Paces] | None = None
     turn: int = 1
+    steady: bool = False
     waits: bool = True
     given: tuple[str, ...] = ()
     routes_by: str = ""

@@ -45,6 +45,8 @@ L = record(
     "starts_row",
 )
 T = record("x", "rows")
+# `k`: slices of the row so far
+R = record("x", "rows", "k")
 # `starts`: -1 where no row comes with a tile
 # `k_slices`, `n_slices`: of a tile; 0 where stops of x or the tile itself show them
 # `turn`: cycles of a slice of x before the row's last, at least `n_slices`
@@ -128,6 +130,27 @@ def take(M: Memory, a: int, t: int) -> int:
     if wait != READY:
         return wait
     push(M, rows, t, pop(M, x, t))
+    return acted(M, t)
+
+
+@step
+def collect(M: Memory, a: int, t: int) -> int:
+    x, rows = M[a + R.x], M[a + R.rows]
+    wait = ready(M, x, t)
+    if wait != READY:
+        return wait
+    if M[a + R.k] == 0:
+        wait = room(M, rows, t)
+        if wait != READY:
+            return wait
+    beat = pop(M, x, t)
+    if kind_of(beat) == VALUE:
+        M[a + R.k] += 1
+        if stop_of(beat) == 0:
+            return acted(M, t)
+        beat = make_beat(VALUE, stop_of(beat), 0, M[a + R.k])
+        M[a + R.k] = 0
+    push(M, rows, t, beat)
     return acted(M, t)
 
 
@@ -223,10 +246,58 @@ def compute(M: Memory, a: int, t: int) -> int:
     return acted(M, t)
 
 
+@step
+def compute_rows(M: Memory, a: int, t: int) -> int:
+    x, tiles, y = M[a + C.x], M[a + C.tiles], M[a + C.y]
+    wait = ready(M, x, t)
+    if wait != READY:
+        return wait
+    wait = ready(M, tiles, t)
+    if wait != READY:
+        return wait
+    if M[a + C.starts] >= 0:
+        wait = ready(M, M[a + C.starts], t)
+        if wait != READY:
+            return wait
+    beat = head(M, x)
+    stop = stop_of(beat)
+    if kind_of(beat) != VALUE:
+        wait = room(M, y, t)
+        if wait != READY:
+            return wait
+        push(M, y, t, pop(M, x, t))
+        release(M, a, t)
+        return acted(M, t)
+    ahead = aux_of(beat) - 1 - M[a + C.k_slice]
+    if ahead > 0:
+        # The cycles up to the slice's last can't stall.
+        M[a + C.k_slice] += ahead
+        return acted(M, t + ahead - 1)
+    wait = room(M, y, t)
+    if wait != READY:
+        return wait
+    n_slices, lacks = M[a + C.n_slices], 0
+    if n_slices == 0:
+        n, lanes = aux_of(head(M, tiles)), M[a + C.lanes]
+        n_slices = (n + lanes - 1) // lanes
+        lacks = n_slices * lanes - n
+    last_n = M[a + C.n_slice] == n_slices - 1
+    if not last_n:
+        lacks = 0
+    push(M, y, t, make_beat(VALUE, stop if last_n else 0, 0, lacks))
+    M[a + C.k_slice] = 0
+    M[a + C.n_slice] = 0 if last_n else M[a + C.n_slice] + 1
+    if last_n:
+        pop(M, x, t)
+        if stop >= TILE_LEVELS:
+            release(M, a, t)
+    return acted(M, t)
+
+
 def build(unit: Unit, params: Matmul, layout: DesignLayout) -> None:
     """Actors that load, joined to the one that computes by channels of complete tiles and rows.
 
-    One more takes slices of x.
+    One more takes x: rows if K is inside, else slices.
     """
     x, w = layout.channel(unit.inputs["x"]), layout.channel(unit.inputs["w"])
     y = layout.channel(unit.outputs["y"])
@@ -238,13 +309,17 @@ def build(unit: Unit, params: Matmul, layout: DesignLayout) -> None:
     if params.buffers == 1:
         used = layout.internal(f"{unit.name}.used", 1)
     of_used = [used] * (used >= 0)
-    slices = layout.internal(f"{unit.name}.rows", SLICES)
     lanes = layout.design.lanes
+    if params.k_inside(lanes):
+        taken = others.pop()
+    else:
+        taken = layout.internal(f"{unit.name}.rows", SLICES)
     k_slices, n_slices = params.slices(lanes)
     rows, row_beats = params.beats(lanes)
     beats = 0 if params.dynamic else rows * row_beats
     turn = params.turn(lanes)
-    layout.horizon = max(layout.horizon, turn + 2, params.rest + 2)
+    longest = k_slices if params.k_inside(lanes) else max(turn, params.rest)
+    layout.horizon = max(layout.horizon, longest + 2)
     own = packed(
         L,
         w=w,
@@ -275,11 +350,14 @@ def build(unit: Unit, params: Matmul, layout: DesignLayout) -> None:
             starts_row=1,
         )
         layout.actor(unit.name, "load rows", load, own, reads=[b], writes=[starts])
-    own = packed(T, x=x, rows=slices)
-    layout.actor(unit.name, "take", take, own, reads=[x], writes=[slices])
+    if params.k_inside(lanes):
+        take_x, own = collect, packed(R, x=x, rows=taken, k=0)
+    else:
+        take_x, own = take, packed(T, x=x, rows=taken)
+    layout.actor(unit.name, "take", take_x, own, reads=[x], writes=[taken])
     own = packed(
         C,
-        x=slices,
+        x=taken,
         tiles=tiles,
         used=used,
         starts=others[0] if others else -1,
@@ -295,5 +373,6 @@ def build(unit: Unit, params: Matmul, layout: DesignLayout) -> None:
         sent=0,
         free=layout.channel(unit.outputs["free"]) if params.credits else -1,
     )
-    reads = [slices, tiles, *of_used, *others]
-    layout.actor(unit.name, "compute", compute, own, reads=reads, writes=[y])
+    steps = compute_rows if params.k_inside(lanes) else compute
+    reads = [taken, tiles, *of_used, *others]
+    layout.actor(unit.name, "compute", steps, own, reads=reads, writes=[y])

@@ -19,7 +19,7 @@ from stepgen.hw.units.axi.params import words
 from stepgen.ir.dtypes import ELEMENTS, bf16, f32
 from stepgen.ir.wire import TILE_LEVELS
 
-__all__ = ["COMPLETE", "MULTIPLIED", "SPREAD", "Matmul"]
+__all__ = ["COMPLETE", "MULTIPLIED", "SPREAD", "Matmul", "half"]
 
 SPREAD = 1
 """Register stage that distributes a beat or an address to all memories."""
@@ -27,8 +27,15 @@ ROWS_OF_X = 8
 """Slices of ``x`` that there is memory for: two that wait, and those whose weights are read."""
 FEEDBACK_OF_ROWS = 6
 """Least cycles between two steps of a row's sum where rows have any number of sums."""
+ALTERNATING = 2
+"""Slices of sums of integers that two registers hold."""
 COMPLETE = 2
-"""Most tiles of w that are loaded completely and still in use."""
+"""Most tiles of w that are loaded completely and still in use, and rows."""
+
+
+def half(slices: int) -> int:
+    """Slices that half of a memory for two rows has room for: a power of two."""
+    return 1 << (slices - 1).bit_length()
 
 
 @dataclass(frozen=True)
@@ -120,6 +127,26 @@ class Matmul(UnitParams):
         """Whether each tile has its own N."""
         return "n" in self.dynamic
 
+    def k_inside(self, lanes: int) -> bool:
+        """Whether it makes a slice of sums after the other, and keeps rows of ``x`` for that.
+
+        Else it takes all slices of sums in turn for each slice of ``x``: a sum of floats can't step
+        in every cycle; where the tiles of a group are summed up all its sums are kept anyway; and
+        one or two slices of sums take less than two rows of ``x``.
+        """
+        return self._keeps_rows(self.slices(lanes)[1])
+
+    def _keeps_rows(self, n_slices: float) -> bool:
+        if self.summing.indexed or self.rows:
+            return False
+        return self.any_n or n_slices > ALTERNATING
+
+    def in_place(self, lanes: int) -> bool:
+        """Whether only one slice of sums of integers is kept at a time."""
+        if self.summing.indexed or self.rows:
+            return False
+        return self.k_inside(lanes) or self.slices(lanes)[1] == 1
+
     def counting(self, lanes: int) -> tuple[bool, bool]:
         """Whether one lane of ``w``, and one of ``y``, says what a slice lacks."""
         counts = self.any_n and lanes > 1
@@ -155,22 +182,16 @@ class Matmul(UnitParams):
     @property
     def rest(self) -> int:
         """Least cycles between two steps of a sum of a row, where it is one of any number."""
-        return max(FEEDBACK_OF_ROWS, self.summing.turn(1)) if self.any_n else 0
+        waits = self.any_n and (self.summing.indexed or self.rows)
+        return max(FEEDBACK_OF_ROWS, self.summing.turn(1)) if waits else 0
 
     def in_turn(self, lanes: int) -> int:
-        """Slices of sums of integers in a memory that is read ahead, or 0 if they are in a ring.
-
-        It is for rows of any number of slices, and for those with so many that it is block RAM.
-        """
-        if self.summing.indexed:
-            return 0
-        if self.any_n:
-            return max(3, self.sums(lanes))
-        return self.sums(lanes) if self.deep(lanes) and not self.bias else 0
+        """Slices of sums of integers in a memory that is read ahead; 0 if none are in memory."""
+        return max(3, self.sums(lanes)) if self.rows and not self.summing.indexed else 0
 
     def deep(self, lanes: int) -> bool:
-        """Whether a row of a fixed number of slices has so many sums that block RAM holds them."""
-        return not self.any_n and self.summing.kept(self.slices(lanes)[1]) > SHALLOW
+        """Whether block RAM holds the sums of a row of floats: many, and of a fixed number."""
+        return self.summing.indexed and not self.any_n and self.slices(lanes)[1] > SHALLOW
 
     def sums(self, lanes: int) -> int:
         """Slices of sums that are kept."""
@@ -220,12 +241,20 @@ class Matmul(UnitParams):
         return self.summing.value_bits if port == "y" else 0
 
     def queues(self, unit: Unit, design: Design) -> list[Channel]:
-        """From each loading actor to the computing one: a beat per complete tile or row."""
+        """From each loading actor to the computing one: a beat per complete tile or row.
+
+        A row of ``x`` says where it ends if K is dynamic.
+        """
         rank = design.channel[unit.inputs["w"]].rank
         lanes = 1 if self.dynamic else 0
         bits = sum(self.size_bits(design.lanes)) if self.dynamic else 0
-        tiles = Channel("tiles", lanes, bits, rank, depth=COMPLETE)
-        return [tiles, *self.bias * [Channel("starts", 0, 0, rank, depth=COMPLETE)]]
+        queues = [Channel("tiles", lanes, bits, rank, depth=COMPLETE)]
+        if self.bias:
+            queues.append(Channel("starts", 0, 0, rank, depth=COMPLETE))
+        if self.k_inside(design.lanes):
+            last = self.size_bits(design.lanes)[0] if self.any_k else 0
+            queues.append(Channel("rows", min(1, last), last, rank, depth=COMPLETE))
+        return queues
 
     def size_bits(self, lanes: int) -> tuple[int, int, int]:
         """Bits of the last slice of K, the last of N and what it lacks, if dims are dynamic."""
@@ -233,20 +262,27 @@ class Matmul(UnitParams):
         return k, n, (lanes - 1).bit_length()
 
     def memory_bits(self, unit: Unit, design: Design) -> int:
-        """Bits of the weights, rows and slices, and of those sums that are not in registers."""
+        """Bits of the weights and rows, and with N inside of slices of x and of all sums.
+
+        K inside the sums are in registers.
+        """
         lanes, summing = design.lanes, self.summing
+        in_rams = super().memory_bits(unit, design)
+        if self.k_inside(lanes):
+            return in_rams
         kept = self.in_turn(lanes) or summing.kept(self.sums(lanes))
         of_each = summing.state_bits * kept * lanes
         in_blocks = sum(ram.bits * ram.rows for ram in self._sums(lanes))
         waiting = ROWS_OF_X * lanes * summing.element.bits
-        return super().memory_bits(unit, design) + waiting + of_each - in_blocks
+        return in_rams + waiting + of_each - in_blocks
 
     def rams(self, unit: Unit, design: Design) -> list[Ram]:
-        """A bank of the weights for each lane, and the rows."""
-        lanes, summing = design.lanes, self.summing
-        rows = Ram(lanes * summing.to.bits, COMPLETE * self.slices(lanes)[1])
-        bank = Ram(lanes * summing.element.bits, self.words(lanes))
-        return [*lanes * [bank], *self.bias * [rows], *self._sums(lanes)]
+        """A bank of the weights for each lane, the rows, and sums."""
+        lanes, bits, wide = design.lanes, self.summing.element.bits, self.summing.to.bits
+        of_x, of_b = (COMPLETE * half(slices) for slices in self.slices(lanes))
+        banks = lanes * [Ram(lanes * bits, self.words(lanes))]
+        rows_of_x = self.k_inside(lanes) * [Ram(lanes * bits, of_x)]
+        return [*banks, *rows_of_x, *self.bias * [Ram(lanes * wide, of_b)], *self._sums(lanes)]
 
     def _sums(self, lanes: int) -> list[Ram]:
         """Block RAM of sums."""
@@ -297,7 +333,9 @@ class Matmul(UnitParams):
         inputs = (x, *(made[port] for port in sources))
         bound = extents[y][0].bound
         turn = max(self.rest, self.summing.turn(1 if math.isinf(bound) else int(bound)))
+        meets = dict.fromkeys(inputs, TILE_LEVELS)
+        steady = self._keeps_rows(bound)
         return [
             *(load(port) for port in sources),
-            Part(inputs, (y,), compute, meets=dict.fromkeys(inputs, TILE_LEVELS), turn=turn),
+            Part(inputs, (y,), compute, meets=meets, turn=turn, steady=steady),
         ]

@@ -1,12 +1,14 @@
 """How a matrix unit loads tiles of weights into its memories."""
 
+import math
+
 from amaranth.hdl import Cat, Const, Mux, Signal
 from amaranth.lib import data
 
 from stepgen.hw.primitives import counter, delayed
 from stepgen.ir.wire import BARE, TILE_LEVELS, VALUE
 
-__all__ = ["Loading", "other_buffer", "size_of", "unpadded"]
+__all__ = ["Loading", "address_of", "size_of", "unpadded"]
 
 
 def size_of(params, lanes: int) -> data.StructLayout:
@@ -18,10 +20,12 @@ def size_of(params, lanes: int) -> data.StructLayout:
     return data.StructLayout({"k": k, "n": n, "lacks": lacks})
 
 
-def other_buffer(params, lanes: int, start):
-    """First word of the buffer after the one that begins at `start`."""
-    k_slices, n_slices = params.slices(lanes)
-    return Mux(start == 0, k_slices * n_slices, 0) if params.buffers > 1 else 0
+def address_of(params, lanes: int, block, upper):
+    """Where a block of the tile in the lower or the upper buffer is."""
+    blocks = math.prod(params.slices(lanes))
+    if params.buffers == 1:
+        return block
+    return Cat(block, upper) if blocks == 1 << len(block) else block + Mux(upper, blocks, 0)
 
 
 def unpadded(params, lanes: int, payload, last, fill: int = 0):
@@ -69,10 +73,11 @@ class Loading:
     def elaborate(self, m):
         """Add the actor to a module; returns what is wrong with a beat of w."""
         w, tiles, params, banks = self.w, self.tiles, self.params, self.banks
-        _, n_slices = params.slices(self.lanes)
+        k_slices, n_slices = params.slices(self.lanes)
         rows, row_beats = params.beats(self.lanes)
-        address = Signal(range(params.words(self.lanes)))
-        first_of_row, start = Signal.like(address), Signal.like(address)
+        to_k, to_n = (1, k_slices) if params.k_inside(self.lanes) else (n_slices, 1)
+        block, upper = Signal(range(k_slices * n_slices)), Signal()
+        first_of_row = Signal.like(block)
         row = Signal(len(banks), init=1)
         inside = Signal()
 
@@ -92,7 +97,6 @@ class Loading:
         elif not any_rows:
             _, last_row = counter(m, takes & ends_row, rows)
             misshapen = misshapen | ends_row & ((stop >= TILE_LEVELS) != last_row)
-        wraps = row[-1] | ends
         size = self._measured(m, takes, row, ends_row, ends) if params.dynamic else 0
         m.d.comb += [
             fire.eq(w.valid & (inside | tiles.ready & (self.free | ~is_value))),
@@ -104,24 +108,20 @@ class Loading:
             tiles.payload.stop.eq(stop),
             tiles.payload.data.eq(Mux(is_value, size, w.payload.data[: len(stop)])),
         ]
-        w_data, other = w.payload.data[: banks[0].width], other_buffer(params, self.lanes, start)
+        w_data = w.payload.data[: banks[0].width]
         if params.transposed:
             w_data = unpadded(params, self.lanes, w_data, ends_row)
-            following, next_rows = address + n_slices, first_of_row + 1
+            following, next_rows = block + to_k, first_of_row + to_n
         else:
-            following, next_rows = address + 1, first_of_row + n_slices
-        self._write(m, takes, address, row, w_data)
+            following, next_rows = block + to_n, first_of_row + to_k
+        self._write(m, takes, address_of(params, self.lanes, block, upper), row, w_data)
+        begins_at = Mux(row[-1], next_rows, first_of_row)
         with m.If(takes):
-            m.d.sync += [inside.eq(~ends), address.eq(following)]
-            with m.If(ends_row):
-                begins_at = Mux(wraps, Mux(ends, other, next_rows), first_of_row)
-                m.d.sync += [
-                    row.eq(Mux(ends, 1, row.rotate_left(1))),
-                    first_of_row.eq(begins_at),
-                    address.eq(begins_at),
-                ]
-            with m.If(ends):
-                m.d.sync += start.eq(other)
+            m.d.sync += [inside.eq(~ends), block.eq(Mux(ends_row, begins_at, following))]
+        with m.If(takes & ends_row):
+            m.d.sync += [row.eq(row.rotate_left(1)), first_of_row.eq(begins_at)]
+        with m.If(takes & ends):
+            m.d.sync += [block.eq(0), first_of_row.eq(0), row.eq(1), upper.eq(~upper)]
         low = w.payload.data[: len(stop)]
         empty_tile = (w.payload.kind == BARE) & (low <= TILE_LEVELS)
         return w.valid & (is_value & misshapen | empty_tile | ~is_value & inside)
