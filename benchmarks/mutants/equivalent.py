@@ -81,8 +81,8 @@ EQUIVALENT = {
     "stepgen/hw/units/top_k/model.py: aux = 0 -> aux = 1": (
         "a score is neither a flag nor a selector, and only their aux fields are read"
     ),
-    "stepgen/hw/units/matmul/model.py: layout.horizon = max(layout.horizon, turn + 2, params.rest "
-    "+ 2) -> layout.horizon = max(layout.horizon, turn + 1, params.rest + 2)": (
+    "stepgen/hw/units/matmul/model.py: layout.horizon = max(layout.horizon, longest + 2) -> "
+    "layout.horizon = max(layout.horizon, longest + 1)": (
         "a step waits for less than a turn, which is less than either"
     ),
     "stepgen/hw/units/retile_col/rtl.py: row = Signal(range(rows + 1)) -> row = "
@@ -91,7 +91,7 @@ EQUIVALENT = {
     "len(stop)] -> leaving, low = leaving[: len(low)], low[: len(stop)]": (
         "what is more than a stop is cut off where it is assigned"
     ),
-    "stepgen/hw/units/matmul/rtl.py: out = stop - folds * (stop > TILE_LEVELS) -> out = "
+    "stepgen/hw/units/matmul/n_inside.py: out = stop - folds * (stop > TILE_LEVELS) -> out = "
     "stop - folds * (stop > (TILE_LEVELS - 1))": (
         "of a sum of tiles no beat with that stop is sent"
     ),
