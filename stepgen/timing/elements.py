@@ -3,22 +3,7 @@
 from __future__ import annotations
 
 from stepgen.ir.wire import BARE, VALUE
-from stepgen.timing.kernel import (
-    READY,
-    Memory,
-    acted,
-    head,
-    kind_of,
-    low_of,
-    make_beat,
-    pop,
-    push,
-    ready,
-    record,
-    room,
-    step,
-    stop_of,
-)
+from stepgen.timing.kernel import *
 
 E = record("ref", "elements", "base")
 

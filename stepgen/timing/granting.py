@@ -5,19 +5,7 @@ from __future__ import annotations
 from stepgen.hw.design.table import Unit
 from stepgen.timing.bursts import burst_length
 from stepgen.timing.design_layout import DesignLayout
-from stepgen.timing.kernel import (
-    READY,
-    Memory,
-    acted,
-    can_pass,
-    head,
-    packed,
-    pop,
-    push,
-    record,
-    room_for,
-    step,
-)
+from stepgen.timing.kernel import *
 
 P = record("bursts", "req", "data", "asked", "longest")
 

@@ -31,6 +31,39 @@ from stepgen.ir.where import user_line
 from stepgen.ir.wire import BARE, DONE, KIND_BITS, KIND_MASK
 from stepgen.timing import compiled
 
+__all__ = [
+    "ANY",
+    "NEVER",
+    "READY",
+    "Memory",
+    "acted",
+    "all_have_room",
+    "all_ready",
+    "aux_of",
+    "beat_at",
+    "can_pass",
+    "fault",
+    "finish",
+    "head",
+    "held_back",
+    "helper",
+    "kind_of",
+    "low_of",
+    "make_beat",
+    "offsets",
+    "packed",
+    "pop",
+    "push",
+    "push_to_all",
+    "ready",
+    "record",
+    "room",
+    "room_for",
+    "step",
+    "stop_of",
+]
+"""What models of units are written with; engines import more by name."""
+
 
 class Memory(Protocol):
     """The array `M` as step functions see it: words by address."""

@@ -7,25 +7,7 @@ from stepgen.hw.design.registers import OUT_OF_RANGE
 from stepgen.hw.design.table import Unit
 from stepgen.ir.wire import VALUE
 from stepgen.timing.design_layout import DesignLayout
-from stepgen.timing.kernel import (
-    READY,
-    Memory,
-    acted,
-    aux_of,
-    fault,
-    head,
-    kind_of,
-    low_of,
-    make_beat,
-    packed,
-    pop,
-    push,
-    ready,
-    record,
-    room,
-    step,
-    stop_of,
-)
+from stepgen.timing.kernel import *
 
 P = record("ref", "starts", "closes", "tiles", "start", "stride", "word")
 

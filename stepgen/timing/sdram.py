@@ -12,27 +12,8 @@ from stepgen.hw.design.sdram import sdram_queues
 from stepgen.hw.design.table import Bus
 from stepgen.ir.sdram_timing import BANKS, SdramTiming
 from stepgen.timing.bursts import burst_length, burst_word
-from stepgen.timing.kernel import (
-    ANY,
-    EMPTY_INPUT,
-    POPPED,
-    PUSHED,
-    READY,
-    REASON,
-    Memory,
-    acted,
-    can_pass,
-    head,
-    helper,
-    packed,
-    pop,
-    push,
-    ready,
-    record,
-    room,
-    room_for,
-    step,
-)
+from stepgen.timing.kernel import *
+from stepgen.timing.kernel import EMPTY_INPUT, POPPED, PUSHED, REASON
 from stepgen.timing.layout import Layout
 
 EMPTY, CHECK, CLOSE, OPEN, OPENED = range(5)

@@ -8,23 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from stepgen.ir.wire import DONE, VALUE
-from stepgen.timing.kernel import (
-    ANY,
-    READY,
-    Memory,
-    acted,
-    aux_of,
-    finish,
-    helper,
-    kind_of,
-    make_beat,
-    packed,
-    pop,
-    push,
-    ready,
-    record,
-    step,
-)
+from stepgen.timing.kernel import *
 from stepgen.timing.layout import Layout
 
 C = record("shares", "table", "free", "heads", "closed", "count", "messages")

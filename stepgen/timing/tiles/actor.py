@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from stepgen.ir.wire import BARE, DONE, VALUE
+from stepgen.timing.kernel import *
 from stepgen.timing.kernel import (
     ARENA,
     CHANNEL_SIZE,
@@ -20,17 +21,6 @@ from stepgen.timing.kernel import (
     REASON,
     WHEEL_MASK,
     WORKING,
-    Memory,
-    aux_of,
-    helper,
-    kind_of,
-    make_beat,
-    offsets,
-    packed,
-    pop,
-    push,
-    record,
-    stop_of,
 )
 
 # Words of the header of M that the kernel does not use: bytes on chip, now and at most

@@ -8,18 +8,8 @@ import numpy as np
 
 from stepgen.ir.errors import StepError
 from stepgen.timing.drive import drive
-from stepgen.timing.kernel import (
-    NEVER,
-    REASON,
-    WHEEL_MASK,
-    WORKING,
-    Memory,
-    finish,
-    offsets,
-    packed,
-    record,
-    step,
-)
+from stepgen.timing.kernel import *
+from stepgen.timing.kernel import REASON, WHEEL_MASK, WORKING
 from stepgen.timing.layout import Layout
 from stepgen.timing.tiles.memory import PORT, Dram, SimpleMemory, advance, start
 

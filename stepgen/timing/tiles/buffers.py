@@ -7,7 +7,7 @@ left. An element is a beat and the address of the next element.
 from __future__ import annotations
 
 from stepgen.ir.wire import VALUE
-from stepgen.timing.kernel import Memory, aux_of, helper, kind_of, offsets
+from stepgen.timing.kernel import *
 from stepgen.timing.tiles.actor import hold
 
 BUFFER = offsets("size", "start", "readers")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from stepgen.timing.kernel import Memory, aux_of, helper, kind_of, low_of, make_beat, record
+from stepgen.timing.kernel import *
 from stepgen.timing.tiles.actor import COMMON, bare, send
 
 HOLDING = record(*COMMON._fields, "out", "holds", "held", "has_held")

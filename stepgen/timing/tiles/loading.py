@@ -9,23 +9,8 @@ from __future__ import annotations
 from stepgen.ir.errors import StepError
 from stepgen.ir.stream import Node
 from stepgen.ir.wire import VALUE
-from stepgen.timing.kernel import (
-    NEVER,
-    POPPED,
-    PUSHED,
-    READY,
-    Memory,
-    acted,
-    aux_of,
-    head,
-    helper,
-    kind_of,
-    push,
-    ready,
-    record,
-    room,
-    step,
-)
+from stepgen.timing.kernel import *
+from stepgen.timing.kernel import POPPED, PUSHED
 from stepgen.timing.tiles import memory
 from stepgen.timing.tiles.accesses import noted
 from stepgen.timing.tiles.actor import (

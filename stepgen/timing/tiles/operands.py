@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from stepgen.ir.dtypes import FLAG, DataType, Selector, Tile, TupleType, address
 from stepgen.ir.errors import StepError
 from stepgen.ir.stream import Node
-from stepgen.timing.kernel import Memory, aux_of, head, helper, offsets, packed
+from stepgen.timing.kernel import *
 from stepgen.timing.tiles.actor import tile_word
 from stepgen.timing.tiles.program import TileProgram
 

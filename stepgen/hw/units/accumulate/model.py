@@ -6,27 +6,8 @@ from stepgen.hw.design.table import Unit
 from stepgen.hw.units.accumulate.params import Accumulate
 from stepgen.ir.wire import BARE, DONE, TILE_LEVELS, VALUE
 from stepgen.timing.design_layout import DesignLayout
-from stepgen.timing.kernel import (
-    ANY,
-    FULL_OUTPUT,
-    READY,
-    REASON,
-    Memory,
-    acted,
-    head,
-    helper,
-    kind_of,
-    low_of,
-    make_beat,
-    packed,
-    pop,
-    push,
-    ready,
-    record,
-    room,
-    step,
-    stop_of,
-)
+from stepgen.timing.kernel import *
+from stepgen.timing.kernel import FULL_OUTPUT, REASON
 
 # `made` is the address of the cycles in which the first `loop` words of the state were last
 # updated: only of those can an update still be under way when the word is needed again.

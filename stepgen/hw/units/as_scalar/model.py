@@ -6,21 +6,7 @@ from stepgen.hw.design.table import Unit
 from stepgen.hw.units.as_scalar.params import AsScalar
 from stepgen.ir.wire import BARE, TILE_LEVELS, VALUE
 from stepgen.timing.design_layout import DesignLayout
-from stepgen.timing.kernel import (
-    READY,
-    Memory,
-    acted,
-    can_pass,
-    kind_of,
-    low_of,
-    make_beat,
-    packed,
-    pop,
-    push,
-    record,
-    step,
-    stop_of,
-)
+from stepgen.timing.kernel import *
 
 P = record("x", "y", "next")
 

@@ -6,23 +6,7 @@ from stepgen.hw.design.table import Unit
 from stepgen.hw.units.as_selector.params import AsSelector
 from stepgen.ir.wire import DONE, TILE_LEVELS, VALUE
 from stepgen.timing.design_layout import DesignLayout
-from stepgen.timing.kernel import (
-    READY,
-    Memory,
-    acted,
-    can_pass,
-    head,
-    kind_of,
-    low_of,
-    make_beat,
-    packed,
-    pop,
-    push,
-    ready,
-    record,
-    step,
-    stop_of,
-)
+from stepgen.timing.kernel import *
 
 P = record("x", "y", "slices", "slice", "next")
 

@@ -6,25 +6,7 @@ from stepgen.hw.design.table import Unit
 from stepgen.hw.units.as_tile.params import AsTile
 from stepgen.ir.wire import BARE, TILE_LEVELS, VALUE, number_limit
 from stepgen.timing.design_layout import DesignLayout
-from stepgen.timing.kernel import (
-    READY,
-    Memory,
-    acted,
-    aux_of,
-    can_pass,
-    fault,
-    head,
-    kind_of,
-    low_of,
-    make_beat,
-    packed,
-    pop,
-    push,
-    ready,
-    record,
-    step,
-    stop_of,
-)
+from stepgen.timing.kernel import *
 
 P = record("x", "y", "limit", "columns", "slices", "slice")
 

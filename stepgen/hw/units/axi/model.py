@@ -15,23 +15,8 @@ from stepgen.ir.sdram_timing import SdramTiming
 from stepgen.ir.stalls import stalled
 from stepgen.timing.bursts import burst_length
 from stepgen.timing.design_layout import DesignLayout
-from stepgen.timing.kernel import (
-    FULL_OUTPUT,
-    READY,
-    REASON,
-    Memory,
-    acted,
-    can_pass,
-    head,
-    held_back,
-    packed,
-    pop,
-    push,
-    ready,
-    record,
-    room,
-    step,
-)
+from stepgen.timing.kernel import *
+from stepgen.timing.kernel import FULL_OUTPUT, REASON
 from stepgen.timing.sdram import build_sdram
 
 ACCEPT_READ = record("ar", "bursts", "key", "threshold")

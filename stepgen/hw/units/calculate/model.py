@@ -7,25 +7,7 @@ from stepgen.hw.units.calculate.params import Calculate
 from stepgen.ir.wire import VALUE, number_limit
 from stepgen.timing.addresses import OPERATIONS, calculated, refused
 from stepgen.timing.design_layout import DesignLayout
-from stepgen.timing.kernel import (
-    READY,
-    Memory,
-    acted,
-    all_ready,
-    aux_of,
-    fault,
-    head,
-    helper,
-    kind_of,
-    make_beat,
-    packed,
-    pop,
-    push,
-    record,
-    room,
-    step,
-    stop_of,
-)
+from stepgen.timing.kernel import *
 
 P = record("y", "operation", "constant", "limit", "next", "operands", "columns", "x")
 # The operands' channels lie one after the other from `x`, their addresses in a beat in `columns`.

@@ -6,23 +6,7 @@ from stepgen.hw.design.table import Unit
 from stepgen.hw.units.count.params import Count
 from stepgen.ir.wire import BARE, DONE, VALUE, number_limit
 from stepgen.timing.design_layout import DesignLayout
-from stepgen.timing.kernel import (
-    READY,
-    Memory,
-    acted,
-    head,
-    kind_of,
-    low_of,
-    make_beat,
-    packed,
-    pop,
-    push,
-    ready,
-    record,
-    room,
-    step,
-    stop_of,
-)
+from stepgen.timing.kernel import *
 
 P = record("x", "y", "base", "level", "closing", "limit", "start", "number")
 

@@ -6,22 +6,7 @@ from stepgen.hw.design.table import Unit
 from stepgen.hw.units.cut_cols.params import CutCols
 from stepgen.ir.wire import BARE, TILE_LEVELS, VALUE
 from stepgen.timing.design_layout import DesignLayout
-from stepgen.timing.kernel import (
-    READY,
-    Memory,
-    acted,
-    can_pass,
-    head,
-    kind_of,
-    low_of,
-    make_beat,
-    packed,
-    pop,
-    push,
-    record,
-    step,
-    stop_of,
-)
+from stepgen.timing.kernel import *
 
 # `begin` is the lane of x's head at which the next beat begins, negative in the beat before it
 P = record("x", "y", "parts", "slices", "tail", "lanes", "apart", "part", "slice", "begin")

@@ -6,25 +6,7 @@ from stepgen.hw.design.table import Unit
 from stepgen.hw.units.cut_tile.params import CutTile
 from stepgen.ir.wire import BARE, TILE_LEVELS, VALUE
 from stepgen.timing.design_layout import DesignLayout
-from stepgen.timing.kernel import (
-    READY,
-    Memory,
-    acted,
-    aux_of,
-    can_pass,
-    head,
-    kind_of,
-    low_of,
-    make_beat,
-    packed,
-    pop,
-    push,
-    ready,
-    record,
-    room,
-    step,
-    stop_of,
-)
+from stepgen.timing.kernel import *
 
 # `row` is the number of complete rows, `begun` whether the tile has its buffer
 W = record("x", "tiles", "row", "begun")

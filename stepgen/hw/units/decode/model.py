@@ -6,24 +6,7 @@ from stepgen.hw.design.table import Unit
 from stepgen.hw.units.decode.params import Decode
 from stepgen.ir.wire import VALUE
 from stepgen.timing.design_layout import DesignLayout
-from stepgen.timing.kernel import (
-    READY,
-    Memory,
-    acted,
-    aux_of,
-    can_pass,
-    fault,
-    head,
-    kind_of,
-    make_beat,
-    packed,
-    pop,
-    push,
-    ready,
-    record,
-    step,
-    stop_of,
-)
+from stepgen.timing.kernel import *
 
 P = record("x", "y", "bits", "first")
 # From `first` back lie as many zeros as selectors have bits, less one; there is a 1, and then as

@@ -6,18 +6,7 @@ from stepgen.hw.design.table import Unit
 from stepgen.hw.units.discard.params import Discard
 from stepgen.ir.wire import DONE
 from stepgen.timing.design_layout import DesignLayout
-from stepgen.timing.kernel import (
-    READY,
-    Memory,
-    acted,
-    finish,
-    kind_of,
-    packed,
-    pop,
-    ready,
-    record,
-    step,
-)
+from stepgen.timing.kernel import *
 
 P = record("x")
 

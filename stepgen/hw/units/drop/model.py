@@ -6,30 +6,8 @@ from stepgen.hw.design.table import Unit
 from stepgen.hw.units.drop.params import Drop
 from stepgen.ir.wire import BARE, DONE, TILE_LEVELS, VALUE
 from stepgen.timing.design_layout import DesignLayout
-from stepgen.timing.kernel import (
-    ANY,
-    EMPTY_INPUT,
-    NEVER,
-    READY,
-    REASON,
-    WORKING,
-    Memory,
-    acted,
-    aux_of,
-    head,
-    helper,
-    kind_of,
-    low_of,
-    make_beat,
-    packed,
-    pop,
-    push,
-    ready,
-    record,
-    room,
-    step,
-    stop_of,
-)
+from stepgen.timing.kernel import *
+from stepgen.timing.kernel import EMPTY_INPUT, REASON, WORKING
 
 P = record("x", "flags", "y", "held", "skip", "hold")
 NOTHING = -1

@@ -6,28 +6,8 @@ from stepgen.hw.design.table import Unit
 from stepgen.hw.units.eager_merge.params import EagerMerge
 from stepgen.ir.wire import DONE, VALUE
 from stepgen.timing.design_layout import DesignLayout
-from stepgen.timing.kernel import (
-    ANY,
-    EMPTY_INPUT,
-    FULL_OUTPUT,
-    READY,
-    REASON,
-    Memory,
-    acted,
-    head,
-    helper,
-    kind_of,
-    make_beat,
-    note,
-    packed,
-    pop,
-    push,
-    ready,
-    record,
-    room,
-    step,
-    stop_of,
-)
+from stepgen.timing.kernel import *
+from stepgen.timing.kernel import EMPTY_INPUT, FULL_OUTPUT, REASON, note
 
 P = record(
     "y", "names", "level", "notes", "one_hot", "current", "named", "next", "last", "producers", "x"

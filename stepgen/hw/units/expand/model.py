@@ -7,30 +7,8 @@ from stepgen.hw.units.expand.params import Expand
 from stepgen.ir.wire import BARE, DONE, VALUE
 from stepgen.timing.design_layout import DesignLayout
 from stepgen.timing.elements import E, reduce
-from stepgen.timing.kernel import (
-    NEVER,
-    POPPED,
-    READY,
-    Memory,
-    acted,
-    aux_of,
-    beat_at,
-    can_pass,
-    head,
-    helper,
-    kind_of,
-    low_of,
-    make_beat,
-    packed,
-    pop,
-    push,
-    ready,
-    ready_at,
-    record,
-    room,
-    step,
-    stop_of,
-)
+from stepgen.timing.kernel import *
+from stepgen.timing.kernel import POPPED, ready_at
 
 W = record("x", "ring", "ends", "base")
 R = record("ring", "ends", "y", "ref", "count", "base", "rank", "position", "passes")

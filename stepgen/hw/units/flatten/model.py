@@ -6,25 +6,7 @@ from stepgen.hw.design.table import Unit
 from stepgen.hw.units.flatten.params import Flatten
 from stepgen.ir.wire import BARE, DONE
 from stepgen.timing.design_layout import DesignLayout
-from stepgen.timing.kernel import (
-    READY,
-    Memory,
-    acted,
-    aux_of,
-    head,
-    helper,
-    kind_of,
-    low_of,
-    make_beat,
-    packed,
-    pop,
-    push,
-    ready,
-    record,
-    room,
-    step,
-    stop_of,
-)
+from stepgen.timing.kernel import *
 
 P = record("x", "y", "lo", "hi", "held")
 NOTHING = -1

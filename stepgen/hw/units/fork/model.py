@@ -5,18 +5,7 @@ from __future__ import annotations
 from stepgen.hw.design.table import Unit
 from stepgen.hw.units.fork.params import Fork
 from stepgen.timing.design_layout import DesignLayout
-from stepgen.timing.kernel import (
-    READY,
-    Memory,
-    acted,
-    all_have_room,
-    packed,
-    pop,
-    push_to_all,
-    ready,
-    record,
-    step,
-)
+from stepgen.timing.kernel import *
 
 P = record("x", "branches", "ys")
 

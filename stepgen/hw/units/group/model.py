@@ -6,22 +6,7 @@ from stepgen.hw.design.table import Unit
 from stepgen.hw.units.group.params import Group
 from stepgen.ir.wire import BARE, DONE
 from stepgen.timing.design_layout import DesignLayout
-from stepgen.timing.kernel import (
-    READY,
-    Memory,
-    acted,
-    aux_of,
-    can_pass,
-    kind_of,
-    low_of,
-    make_beat,
-    packed,
-    pop,
-    push,
-    record,
-    step,
-    stop_of,
-)
+from stepgen.timing.kernel import *
 
 P = record("x", "y", "level", "chunk", "count")
 

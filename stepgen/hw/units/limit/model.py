@@ -7,23 +7,7 @@ from stepgen.hw.design.table import Unit
 from stepgen.hw.units.limit.params import Limit
 from stepgen.ir.wire import VALUE
 from stepgen.timing.design_layout import DesignLayout
-from stepgen.timing.kernel import (
-    NEVER,
-    READY,
-    Memory,
-    acted,
-    can_pass,
-    fault,
-    head,
-    kind_of,
-    packed,
-    pop,
-    push,
-    ready,
-    record,
-    step,
-    stop_of,
-)
+from stepgen.timing.kernel import *
 
 # `number`: complete rows or elements so far
 # `state`: whether what comes is passed on, or too much, or nothing comes any more

@@ -9,26 +9,7 @@ from stepgen.ir.wire import BARE, DONE, VALUE
 from stepgen.timing.bursts import first_word, make_burst
 from stepgen.timing.design_layout import DesignLayout
 from stepgen.timing.granting import build_grant
-from stepgen.timing.kernel import (
-    ANY,
-    NEVER,
-    READY,
-    Memory,
-    acted,
-    aux_of,
-    head,
-    kind_of,
-    low_of,
-    make_beat,
-    packed,
-    pop,
-    push,
-    ready,
-    record,
-    room,
-    step,
-    stop_of,
-)
+from stepgen.timing.kernel import *
 from stepgen.timing.look_up import build_look_up
 
 WATCH = record("ref", "go", "closes", "level", "whole", "inside")

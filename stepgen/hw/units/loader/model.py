@@ -9,28 +9,8 @@ from stepgen.ir.wire import BARE, TILE_LEVELS, VALUE
 from stepgen.timing.bursts import ADDRESS_MASK, make_burst
 from stepgen.timing.design_layout import DesignLayout
 from stepgen.timing.granting import build_grant
-from stepgen.timing.kernel import (
-    ANY,
-    EMPTY_INPUT,
-    READY,
-    REASON,
-    Memory,
-    acted,
-    aux_of,
-    head,
-    helper,
-    kind_of,
-    low_of,
-    make_beat,
-    packed,
-    pop,
-    push,
-    ready,
-    record,
-    room,
-    step,
-    stop_of,
-)
+from stepgen.timing.kernel import *
+from stepgen.timing.kernel import EMPTY_INPUT, REASON
 
 WATCH = record("ref", "due", "level", "whole", "inside")
 CREDIT = record("free", "under_way")

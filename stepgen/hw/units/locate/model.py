@@ -6,24 +6,7 @@ from stepgen.hw.design.table import Unit
 from stepgen.hw.units.locate.params import Locate
 from stepgen.ir.wire import BARE, DONE, VALUE
 from stepgen.timing.design_layout import DesignLayout
-from stepgen.timing.kernel import (
-    READY,
-    Memory,
-    acted,
-    fault,
-    head,
-    kind_of,
-    low_of,
-    make_beat,
-    packed,
-    pop,
-    push,
-    ready,
-    record,
-    room,
-    step,
-    stop_of,
-)
+from stepgen.timing.kernel import *
 
 P = record("x", "y", "level", "lowered", "found", "next")
 # `next` is the address of the contents of the next address, 0 where tiles are made.

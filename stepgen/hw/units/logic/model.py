@@ -6,21 +6,7 @@ from stepgen.hw.design.table import Unit
 from stepgen.hw.units.logic.params import Logic
 from stepgen.ir.wire import VALUE
 from stepgen.timing.design_layout import DesignLayout
-from stepgen.timing.kernel import (
-    READY,
-    Memory,
-    acted,
-    all_ready,
-    kind_of,
-    make_beat,
-    packed,
-    pop,
-    push,
-    record,
-    room,
-    step,
-    stop_of,
-)
+from stepgen.timing.kernel import *
 
 P = record("y", "next", "operands", "x")
 # The operands' channels lie one after the other from `x`.

@@ -6,23 +6,7 @@ from stepgen.hw.design.table import Unit
 from stepgen.hw.units.mask.params import Mask
 from stepgen.ir.wire import TILE_LEVELS, VALUE, number_limit
 from stepgen.timing.design_layout import DesignLayout
-from stepgen.timing.kernel import (
-    READY,
-    Memory,
-    acted,
-    all_ready,
-    aux_of,
-    fault,
-    head,
-    kind_of,
-    packed,
-    pop,
-    push,
-    record,
-    room,
-    step,
-    stop_of,
-)
+from stepgen.timing.kernel import *
 
 P = record("y", "limit", "operands", "x")
 # From `x` on lie the channels of the tiles and of the numbers. A position must lie below `limit`.

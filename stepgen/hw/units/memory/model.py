@@ -7,26 +7,8 @@ from stepgen.hw.design.table import Unit
 from stepgen.hw.units.memory.params import Memory as Params
 from stepgen.timing.bursts import burst_length
 from stepgen.timing.design_layout import DesignLayout
-from stepgen.timing.kernel import (
-    ANY,
-    EMPTY_INPUT,
-    POPPED,
-    PUSHED,
-    READY,
-    REASON,
-    Memory,
-    acted,
-    can_pass,
-    head,
-    helper,
-    packed,
-    pop,
-    push,
-    ready,
-    record,
-    room,
-    step,
-)
+from stepgen.timing.kernel import *
+from stepgen.timing.kernel import EMPTY_INPUT, POPPED, PUSHED, REASON
 
 GRANT = record("request", "owners", "movers", "under_way", "turn", "chosen", "count", "requests")
 RETURN = record("r", "owners", "under_way", "datas")

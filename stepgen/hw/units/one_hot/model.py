@@ -6,22 +6,7 @@ from stepgen.hw.design.table import Unit
 from stepgen.hw.units.one_hot.params import OneHot
 from stepgen.ir.wire import BARE, DONE, VALUE
 from stepgen.timing.design_layout import DesignLayout
-from stepgen.timing.kernel import (
-    READY,
-    Memory,
-    acted,
-    can_pass,
-    head,
-    kind_of,
-    low_of,
-    make_beat,
-    packed,
-    pop,
-    push,
-    record,
-    step,
-    stop_of,
-)
+from stepgen.timing.kernel import *
 from stepgen.timing.selector import selected
 
 P = record("x", "y", "bits", "next", "one")

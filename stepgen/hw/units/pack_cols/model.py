@@ -6,20 +6,7 @@ from stepgen.hw.design.table import Unit
 from stepgen.hw.units.pack_cols.params import PackCols
 from stepgen.ir.wire import VALUE
 from stepgen.timing.design_layout import DesignLayout
-from stepgen.timing.kernel import (
-    READY,
-    Memory,
-    acted,
-    kind_of,
-    packed,
-    pop,
-    push,
-    ready,
-    record,
-    room,
-    step,
-    stop_of,
-)
+from stepgen.timing.kernel import *
 
 # `slice` is the number of the next beat in its part, `filled` the columns in the beat held
 P = record("x", "y", "lanes", "slices", "tail", "slice", "held", "filled")

@@ -9,27 +9,7 @@ from stepgen.hw.design.table import Unit
 from stepgen.hw.units.partition.params import Partition
 from stepgen.ir.wire import BARE, DONE, VALUE
 from stepgen.timing.design_layout import DesignLayout
-from stepgen.timing.kernel import (
-    NEVER,
-    READY,
-    Memory,
-    acted,
-    aux_of,
-    finish,
-    head,
-    helper,
-    kind_of,
-    low_of,
-    make_beat,
-    packed,
-    pop,
-    push,
-    ready,
-    record,
-    room,
-    step,
-    stop_of,
-)
+from stepgen.timing.kernel import *
 from stepgen.timing.selector import selected
 from stepgen.timing.shares import MISSING, given_back
 

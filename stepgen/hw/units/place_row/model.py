@@ -6,24 +6,7 @@ from stepgen.hw.design.table import Unit
 from stepgen.hw.units.place_row.params import PlaceRow
 from stepgen.ir.wire import BARE, TILE_LEVELS, VALUE
 from stepgen.timing.design_layout import DesignLayout
-from stepgen.timing.kernel import (
-    READY,
-    Memory,
-    acted,
-    aux_of,
-    can_pass,
-    fault,
-    head,
-    kind_of,
-    low_of,
-    packed,
-    pop,
-    push,
-    ready,
-    record,
-    step,
-    stop_of,
-)
+from stepgen.timing.kernel import *
 
 # `number` is that of the row at the head, `over` whether all rows of the tile are placed
 P = record("x", "row", "at", "y", "number", "over")

@@ -8,33 +8,8 @@ from stepgen.hw.units.pmu.params import Pmu
 from stepgen.ir.wire import BARE, DONE, VALUE
 from stepgen.timing.design_layout import DesignLayout
 from stepgen.timing.elements import E, reduce
-from stepgen.timing.kernel import (
-    ANY,
-    EMPTY_INPUT,
-    FULL_OUTPUT,
-    NEVER,
-    OWN,
-    READY,
-    REASON,
-    Memory,
-    acted,
-    aux_of,
-    can_pass,
-    fault,
-    head,
-    helper,
-    kind_of,
-    low_of,
-    make_beat,
-    packed,
-    pop,
-    push,
-    ready,
-    record,
-    room,
-    step,
-    stop_of,
-)
+from stepgen.timing.kernel import *
+from stepgen.timing.kernel import EMPTY_INPUT, FULL_OUTPUT, OWN, REASON
 from stepgen.timing.shares import MISSING, NONE, given_back, lay_out
 
 MEMORY = ("words", "table", "page")

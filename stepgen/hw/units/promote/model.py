@@ -6,25 +6,7 @@ from stepgen.hw.design.table import Unit
 from stepgen.hw.units.promote.params import Promote
 from stepgen.ir.wire import BARE, DONE
 from stepgen.timing.design_layout import DesignLayout
-from stepgen.timing.kernel import (
-    READY,
-    Memory,
-    acted,
-    all_have_room,
-    aux_of,
-    head,
-    helper,
-    kind_of,
-    low_of,
-    make_beat,
-    packed,
-    pop,
-    push_to_all,
-    ready,
-    record,
-    step,
-    stop_of,
-)
+from stepgen.timing.kernel import *
 
 P = record("x", "level", "held", "branches", "ys")
 NOTHING = -1

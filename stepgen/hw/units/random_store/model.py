@@ -8,23 +8,7 @@ from stepgen.hw.units.random_store.params import RandomStore
 from stepgen.ir.wire import BARE, DONE, VALUE
 from stepgen.timing.bursts import first_word, make_burst
 from stepgen.timing.design_layout import DesignLayout
-from stepgen.timing.kernel import (
-    READY,
-    Memory,
-    acted,
-    finish,
-    head,
-    kind_of,
-    make_beat,
-    packed,
-    pop,
-    push,
-    ready,
-    record,
-    room,
-    step,
-    stop_of,
-)
+from stepgen.timing.kernel import *
 from stepgen.timing.look_up import build_look_up
 
 PACK = record(

@@ -6,32 +6,8 @@ from stepgen.hw.design.table import Unit
 from stepgen.hw.units.reassemble.params import Reassemble
 from stepgen.ir.wire import BARE, DONE, VALUE
 from stepgen.timing.design_layout import DesignLayout
-from stepgen.timing.kernel import (
-    ANY,
-    NEVER,
-    POPPED,
-    PUSHED,
-    READY,
-    Memory,
-    acted,
-    aux_of,
-    can_pass,
-    finish,
-    head,
-    helper,
-    kind_of,
-    low_of,
-    make_beat,
-    note,
-    packed,
-    pop,
-    push,
-    ready,
-    record,
-    room,
-    step,
-    stop_of,
-)
+from stepgen.timing.kernel import *
+from stepgen.timing.kernel import POPPED, PUSHED, note
 from stepgen.timing.selector import selected
 
 P = record(

@@ -6,21 +6,7 @@ from stepgen.hw.design.table import Unit
 from stepgen.hw.units.reduce_rows.params import ReduceRows
 from stepgen.ir.wire import VALUE
 from stepgen.timing.design_layout import DesignLayout
-from stepgen.timing.kernel import (
-    READY,
-    Memory,
-    acted,
-    head,
-    kind_of,
-    packed,
-    pop,
-    push,
-    ready,
-    record,
-    room,
-    step,
-    stop_of,
-)
+from stepgen.timing.kernel import *
 
 P = record("x", "y")
 

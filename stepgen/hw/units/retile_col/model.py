@@ -6,24 +6,7 @@ from stepgen.hw.design.table import Unit
 from stepgen.hw.units.retile_col.params import RetileCol
 from stepgen.ir.wire import BARE, DONE, TILE_LEVELS, VALUE
 from stepgen.timing.design_layout import DesignLayout
-from stepgen.timing.kernel import (
-    READY,
-    Memory,
-    acted,
-    can_pass,
-    head,
-    kind_of,
-    low_of,
-    make_beat,
-    packed,
-    pop,
-    push,
-    ready,
-    record,
-    room,
-    step,
-    stop_of,
-)
+from stepgen.timing.kernel import *
 
 # `tile` is the number of the tile in its chunk, `begun` whether the chunk has its buffer
 W = record("x", "rows", "buffers", "level", "count", "tile", "begun")

@@ -6,21 +6,7 @@ from stepgen.hw.design.table import Unit
 from stepgen.hw.units.rotate_pairs.params import RotatePairs
 from stepgen.ir.wire import VALUE
 from stepgen.timing.design_layout import DesignLayout
-from stepgen.timing.kernel import (
-    READY,
-    Memory,
-    acted,
-    can_pass,
-    kind_of,
-    packed,
-    pop,
-    push,
-    ready,
-    record,
-    room,
-    step,
-    stop_of,
-)
+from stepgen.timing.kernel import *
 
 P = record("x", "y", "held")
 NOTHING = -1

@@ -5,7 +5,7 @@ from __future__ import annotations
 from stepgen.hw.design.table import Unit
 from stepgen.hw.units.shift_cols.params import ShiftCols
 from stepgen.timing.design_layout import DesignLayout
-from stepgen.timing.kernel import READY, Memory, acted, can_pass, packed, pop, push, record, step
+from stepgen.timing.kernel import *
 
 P = record("x", "y")
 

@@ -7,19 +7,7 @@ from stepgen.hw.units.sink.params import Sink
 from stepgen.ir.stalls import stalled
 from stepgen.ir.wire import DONE
 from stepgen.timing.design_layout import DesignLayout
-from stepgen.timing.kernel import (
-    READY,
-    Memory,
-    acted,
-    finish,
-    held_back,
-    kind_of,
-    packed,
-    pop,
-    ready,
-    record,
-    step,
-)
+from stepgen.timing.kernel import *
 
 P = record("x", "key", "threshold", "late")
 

@@ -6,18 +6,7 @@ from stepgen.hw.design.table import Unit
 from stepgen.hw.units.source.params import Source
 from stepgen.ir.stalls import stalled
 from stepgen.timing.design_layout import DesignLayout
-from stepgen.timing.kernel import (
-    NEVER,
-    READY,
-    Memory,
-    acted,
-    held_back,
-    packed,
-    push,
-    record,
-    room,
-    step,
-)
+from stepgen.timing.kernel import *
 
 P = record("y", "beats", "left", "offered", "key", "threshold", "late")
 

@@ -6,25 +6,7 @@ from stepgen.hw.design.table import Unit
 from stepgen.hw.units.span.params import SELECTORS, Span
 from stepgen.ir.wire import BARE, VALUE, number_limit
 from stepgen.timing.design_layout import DesignLayout
-from stepgen.timing.kernel import (
-    READY,
-    Memory,
-    acted,
-    aux_of,
-    can_pass,
-    fault,
-    head,
-    kind_of,
-    low_of,
-    make_beat,
-    packed,
-    pop,
-    push,
-    ready,
-    record,
-    step,
-    stop_of,
-)
+from stepgen.timing.kernel import *
 
 P = record("x", "y", "special", "raised", "least", "most", "limit", "number", "bits")
 # `special` is the place of the address that selects consumer 0: 0 for the first, 1 for the last

@@ -6,24 +6,7 @@ from stepgen.hw.design.table import Unit
 from stepgen.hw.units.split.params import Split
 from stepgen.ir.wire import BARE, DONE
 from stepgen.timing.design_layout import DesignLayout
-from stepgen.timing.kernel import (
-    READY,
-    Memory,
-    acted,
-    aux_of,
-    head,
-    kind_of,
-    low_of,
-    make_beat,
-    packed,
-    pop,
-    push,
-    ready,
-    record,
-    room,
-    step,
-    stop_of,
-)
+from stepgen.timing.kernel import *
 
 # `sizes` and `held` are the addresses of a word per output
 P = record("x", "level", "inside", "holds", "count", "sizes", "held", "part", "chunk", "y")

@@ -6,22 +6,7 @@ from stepgen.hw.design.table import Unit
 from stepgen.hw.units.split_lanes.params import SplitLanes
 from stepgen.ir.wire import VALUE
 from stepgen.timing.design_layout import DesignLayout
-from stepgen.timing.kernel import (
-    READY,
-    Memory,
-    acted,
-    aux_of,
-    can_pass,
-    head,
-    kind_of,
-    make_beat,
-    packed,
-    pop,
-    push,
-    record,
-    step,
-    stop_of,
-)
+from stepgen.timing.kernel import *
 
 P = record("x", "y", "lanes", "sent")
 

@@ -8,22 +8,7 @@ from stepgen.hw.units.store.params import Store
 from stepgen.ir.wire import DONE, VALUE
 from stepgen.timing.bursts import first_word, make_burst
 from stepgen.timing.design_layout import DesignLayout
-from stepgen.timing.kernel import (
-    READY,
-    Memory,
-    acted,
-    finish,
-    head,
-    kind_of,
-    packed,
-    pop,
-    push,
-    ready,
-    record,
-    room,
-    step,
-    stop_of,
-)
+from stepgen.timing.kernel import *
 
 PACK = record(
     "x", "wreq", "wdata", "bursts", "burst", "address", "place", "count", "left", "by_rows",

@@ -6,22 +6,7 @@ from stepgen.hw.design.table import Unit
 from stepgen.hw.units.store_forward.params import StoreForward
 from stepgen.ir.wire import DONE
 from stepgen.timing.design_layout import DesignLayout
-from stepgen.timing.kernel import (
-    READY,
-    Memory,
-    acted,
-    can_pass,
-    head,
-    helper,
-    kind_of,
-    packed,
-    pop,
-    push,
-    ready,
-    record,
-    step,
-    stop_of,
-)
+from stepgen.timing.kernel import *
 
 W = record("x", "stored", "ends", "level")
 R = record("stored", "ends", "y", "level")

@@ -7,26 +7,7 @@ from stepgen.hw.units.tile_addresses.params import TileAddresses
 from stepgen.ir.dtypes import bits_set
 from stepgen.ir.wire import BARE, VALUE, number_limit
 from stepgen.timing.design_layout import DesignLayout
-from stepgen.timing.kernel import (
-    READY,
-    Memory,
-    acted,
-    aux_of,
-    can_pass,
-    fault,
-    head,
-    helper,
-    kind_of,
-    low_of,
-    make_beat,
-    packed,
-    pop,
-    push,
-    ready,
-    record,
-    step,
-    stop_of,
-)
+from stepgen.timing.kernel import *
 from stepgen.timing.selector import selected
 
 P = record("x", "y", "count", "bits", "hot", "raised", "limit", "number")

@@ -6,23 +6,7 @@ from stepgen.hw.design.table import Unit
 from stepgen.hw.units.top_k.params import TopK
 from stepgen.ir.wire import DONE, VALUE
 from stepgen.timing.design_layout import DesignLayout
-from stepgen.timing.kernel import (
-    READY,
-    Memory,
-    acted,
-    head,
-    kind_of,
-    low_of,
-    make_beat,
-    packed,
-    pop,
-    push,
-    ready,
-    record,
-    room,
-    step,
-    stop_of,
-)
+from stepgen.timing.kernel import *
 
 P = record("x", "y", "columns", "lanes", "beats", "lowered", "column", "sent", "next")
 # `next` is the address of the contents of the next selector, 0 for scores.

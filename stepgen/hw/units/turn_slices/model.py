@@ -6,23 +6,7 @@ from stepgen.hw.design.table import Unit
 from stepgen.hw.units.turn_slices.params import TurnSlices
 from stepgen.ir.wire import TILE_LEVELS, VALUE
 from stepgen.timing.design_layout import DesignLayout
-from stepgen.timing.kernel import (
-    READY,
-    Memory,
-    acted,
-    can_pass,
-    head,
-    kind_of,
-    make_beat,
-    packed,
-    pop,
-    push,
-    ready,
-    record,
-    room,
-    step,
-    stop_of,
-)
+from stepgen.timing.kernel import *
 
 # `row` is the number of complete rows of a block, `begun` whether the block has its buffer
 W = record("x", "blocks", "lanes", "row", "begun")

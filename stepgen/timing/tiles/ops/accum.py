@@ -4,22 +4,8 @@ from __future__ import annotations
 
 from stepgen.ir.stream import Node
 from stepgen.ir.wire import BARE, VALUE
-from stepgen.timing.kernel import (
-    FAULT,
-    NEVER,
-    READY,
-    Memory,
-    acted,
-    all_ready,
-    head,
-    helper,
-    kind_of,
-    low_of,
-    record,
-    room,
-    step,
-    stop_of,
-)
+from stepgen.timing.kernel import *
+from stepgen.timing.kernel import FAULT
 from stepgen.timing.tiles import costs, operands
 from stepgen.timing.tiles.actor import (
     COMMON,

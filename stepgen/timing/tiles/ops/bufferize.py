@@ -5,23 +5,8 @@ from __future__ import annotations
 from stepgen.ir.errors import StepError
 from stepgen.ir.stream import Node
 from stepgen.ir.wire import BARE, VALUE
-from stepgen.timing.kernel import (
-    FAULT,
-    NEVER,
-    READY,
-    Memory,
-    acted,
-    aux_of,
-    head,
-    kind_of,
-    low_of,
-    make_beat,
-    ready,
-    record,
-    room,
-    step,
-    stop_of,
-)
+from stepgen.timing.kernel import *
+from stepgen.timing.kernel import FAULT
 from stepgen.timing.tiles.actor import (
     COMMON,
     area,

@@ -3,21 +3,8 @@
 from __future__ import annotations
 
 from stepgen.ir.stream import Node
-from stepgen.timing.kernel import (
-    ANY,
-    NEVER,
-    READY,
-    Memory,
-    acted,
-    can_pass,
-    head,
-    note,
-    ready,
-    record,
-    room,
-    step,
-    stop_of,
-)
+from stepgen.timing.kernel import *
+from stepgen.timing.kernel import note
 from stepgen.timing.tiles.actor import COMMON, done_beat, fresh, is_done, send, take, value
 from stepgen.timing.tiles.ops.reassemble import arrived_at
 from stepgen.timing.tiles.program import TileProgram

@@ -4,21 +4,7 @@ from __future__ import annotations
 
 from stepgen.ir.stream import Node
 from stepgen.ir.wire import BARE, VALUE
-from stepgen.timing.kernel import (
-    NEVER,
-    READY,
-    Memory,
-    acted,
-    aux_of,
-    can_pass,
-    head,
-    kind_of,
-    low_of,
-    ready,
-    record,
-    step,
-    stop_of,
-)
+from stepgen.timing.kernel import *
 from stepgen.timing.tiles.actor import COMMON, fresh, is_done, send, take, value
 from stepgen.timing.tiles.buffers import share
 from stepgen.timing.tiles.program import TileProgram

@@ -6,23 +6,8 @@ from stepgen.ir.dtypes import Selector, bits_set
 from stepgen.ir.errors import StepError
 from stepgen.ir.stream import Node
 from stepgen.ir.wire import BARE, VALUE
-from stepgen.timing.kernel import (
-    FAULT,
-    NEVER,
-    READY,
-    Memory,
-    acted,
-    aux_of,
-    can_pass,
-    head,
-    helper,
-    kind_of,
-    low_of,
-    ready,
-    record,
-    step,
-    stop_of,
-)
+from stepgen.timing.kernel import *
+from stepgen.timing.kernel import FAULT
 from stepgen.timing.tiles.actor import (
     bare,
     cols_of,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from stepgen.ir.stream import Node
-from stepgen.timing.kernel import NEVER, READY, Memory, acted, ready, record, room, step
+from stepgen.timing.kernel import *
 from stepgen.timing.tiles import buffers
 from stepgen.timing.tiles.actor import COMMON, fresh, is_done, send, take
 from stepgen.timing.tiles.program import TileProgram

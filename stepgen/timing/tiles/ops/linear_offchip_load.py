@@ -5,22 +5,7 @@ from __future__ import annotations
 from stepgen.ir.affine import reading
 from stepgen.ir.stream import Node
 from stepgen.ir.wire import VALUE
-from stepgen.timing.kernel import (
-    NEVER,
-    READY,
-    Memory,
-    acted,
-    head,
-    helper,
-    kind_of,
-    low_of,
-    push,
-    ready,
-    record,
-    room,
-    step,
-    stop_of,
-)
+from stepgen.timing.kernel import *
 from stepgen.timing.tiles import loading
 from stepgen.timing.tiles.actor import IDLE, bare, done_beat, fresh, is_done, take, value
 from stepgen.timing.tiles.loading import LOADING, asked, fetch

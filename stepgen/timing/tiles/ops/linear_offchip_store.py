@@ -7,20 +7,8 @@ import math
 from stepgen.ir.errors import StepError
 from stepgen.ir.stream import Node
 from stepgen.ir.wire import VALUE
-from stepgen.timing.kernel import (
-    FAULT,
-    NEVER,
-    READY,
-    Memory,
-    acted,
-    aux_of,
-    finish,
-    head,
-    kind_of,
-    ready,
-    record,
-    step,
-)
+from stepgen.timing.kernel import *
+from stepgen.timing.kernel import FAULT
 from stepgen.timing.tiles import storing
 from stepgen.timing.tiles.actor import IDLE, area, cols_of, fresh, is_done, rows_of, take
 from stepgen.timing.tiles.program import TileProgram

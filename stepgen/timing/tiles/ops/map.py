@@ -9,21 +9,8 @@ from stepgen.ir.errors import StepError
 from stepgen.ir.stream import Node
 from stepgen.ir.wire import VALUE
 from stepgen.timing.addresses import OPERATIONS, PAIR, calculated, refused
-from stepgen.timing.kernel import (
-    FAULT,
-    NEVER,
-    READY,
-    Memory,
-    acted,
-    all_ready,
-    head,
-    helper,
-    kind_of,
-    record,
-    room,
-    step,
-    stop_of,
-)
+from stepgen.timing.kernel import *
+from stepgen.timing.kernel import FAULT
 from stepgen.timing.tiles import costs, operands
 from stepgen.timing.tiles.actor import (
     COMMON,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from stepgen.ir.stream import Node
-from stepgen.timing.kernel import NEVER, READY, Memory, acted, finish, ready, record, step
+from stepgen.timing.kernel import *
 from stepgen.timing.tiles import buffers
 from stepgen.timing.tiles.actor import COMMON, fresh, is_done, take
 from stepgen.timing.tiles.program import TileProgram

@@ -4,21 +4,7 @@ from __future__ import annotations
 
 from stepgen.ir.stream import Node
 from stepgen.ir.wire import BARE
-from stepgen.timing.kernel import (
-    NEVER,
-    READY,
-    Memory,
-    acted,
-    aux_of,
-    can_pass,
-    head,
-    kind_of,
-    low_of,
-    make_beat,
-    record,
-    step,
-    stop_of,
-)
+from stepgen.timing.kernel import *
 from stepgen.timing.tiles.actor import fresh, is_done, take
 from stepgen.timing.tiles.holding import HOLDING, close, put
 from stepgen.timing.tiles.program import TileProgram

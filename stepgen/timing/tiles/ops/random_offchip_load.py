@@ -4,20 +4,7 @@ from __future__ import annotations
 
 from stepgen.ir.stream import Node
 from stepgen.ir.wire import VALUE
-from stepgen.timing.kernel import (
-    NEVER,
-    READY,
-    Memory,
-    acted,
-    aux_of,
-    can_pass,
-    head,
-    kind_of,
-    push,
-    record,
-    step,
-    stop_of,
-)
+from stepgen.timing.kernel import *
 from stepgen.timing.tiles import loading
 from stepgen.timing.tiles.actor import IDLE, fresh, is_done, take
 from stepgen.timing.tiles.loading import LOADING, asked, fetch

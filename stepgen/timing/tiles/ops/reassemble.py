@@ -5,30 +5,8 @@ from __future__ import annotations
 from stepgen.ir.errors import StepError
 from stepgen.ir.stream import Node
 from stepgen.ir.wire import BARE
-from stepgen.timing.kernel import (
-    ANY,
-    FAULT,
-    LATENCY,
-    NEVER,
-    POPPED,
-    READY,
-    Memory,
-    acted,
-    aux_of,
-    can_pass,
-    finish,
-    head,
-    helper,
-    kind_of,
-    low_of,
-    make_beat,
-    note,
-    ready,
-    record,
-    slot,
-    step,
-    stop_of,
-)
+from stepgen.timing.kernel import *
+from stepgen.timing.kernel import FAULT, LATENCY, POPPED, note, slot
 from stepgen.timing.selector import selected
 from stepgen.timing.tiles.actor import COMMON, bare, fresh, is_done, send, take
 from stepgen.timing.tiles.program import TileProgram

@@ -4,24 +4,7 @@ from __future__ import annotations
 
 from stepgen.ir.stream import Node
 from stepgen.ir.wire import BARE, VALUE
-from stepgen.timing.kernel import (
-    NEVER,
-    READY,
-    Memory,
-    acted,
-    aux_of,
-    can_pass,
-    head,
-    helper,
-    kind_of,
-    low_of,
-    make_beat,
-    ready,
-    record,
-    room,
-    step,
-    stop_of,
-)
+from stepgen.timing.kernel import *
 from stepgen.timing.tiles.actor import (
     COMMON,
     MAX_PAD_ROWS,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from stepgen.ir.stream import Node
-from stepgen.timing.kernel import NEVER, READY, Memory, acted, record, room, step
+from stepgen.timing.kernel import *
 from stepgen.timing.tiles.actor import COMMON, fresh, send
 from stepgen.timing.tiles.program import TileProgram
 

@@ -4,22 +4,7 @@ from __future__ import annotations
 
 from stepgen.ir.stream import Node
 from stepgen.ir.wire import BARE
-from stepgen.timing.kernel import (
-    NEVER,
-    READY,
-    Memory,
-    acted,
-    aux_of,
-    head,
-    kind_of,
-    low_of,
-    make_beat,
-    ready,
-    record,
-    room,
-    step,
-    stop_of,
-)
+from stepgen.timing.kernel import *
 from stepgen.timing.tiles import buffers
 from stepgen.timing.tiles.actor import COMMON, fresh, is_done, send, take
 from stepgen.timing.tiles.program import TileProgram

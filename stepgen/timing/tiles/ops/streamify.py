@@ -5,23 +5,7 @@ from __future__ import annotations
 from stepgen.ir.dtypes import Buffer
 from stepgen.ir.stream import Node
 from stepgen.ir.wire import BARE, VALUE
-from stepgen.timing.kernel import (
-    NEVER,
-    READY,
-    Memory,
-    acted,
-    aux_of,
-    can_pass,
-    head,
-    helper,
-    kind_of,
-    low_of,
-    make_beat,
-    ready,
-    record,
-    step,
-    stop_of,
-)
+from stepgen.timing.kernel import *
 from stepgen.timing.tiles.actor import COMMON, bare, fresh, is_done, send, take, value
 from stepgen.timing.tiles.buffers import BUFFER, ELEMENT, release
 from stepgen.timing.tiles.program import TileProgram
