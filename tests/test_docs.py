@@ -17,7 +17,6 @@ import fake_tools
 import numpy as np
 import pytest
 from build_flows import FuseSoC
-from seeds import slow
 
 import stepgen
 from stepgen.cli.app import execute
@@ -136,7 +135,7 @@ def test_all_commands_of_a_page(page, folder, capsys, monkeypatch, tmp_path_fact
     run_page(page, folder, capsys, built=True)
 
 
-@pytest.mark.parametrize("page", [slow("python.md"), slow("settings.md"), "transforms.md"])
+@pytest.mark.parametrize("page", ["python.md", "settings.md", "transforms.md"])
 def test_python_of_a_page(page, folder, capsys, monkeypatch):
     """Its blocks run one after the other, and print what is written behind ``print``."""
     monkeypatch.syspath_prepend(folder)
