@@ -2,7 +2,6 @@
 
 from amaranth.hdl import Const, Mux, Signal
 
-from stepgen.hw.primitives import counter
 from stepgen.hw.units.matmul.nest import Nest
 from stepgen.ir.wire import TILE_LEVELS
 
@@ -24,24 +23,13 @@ class KInside(Nest):
         """Add the registers to a module; returns whether what is at the heads doesn't fit."""
         params, works = self.params, self.works
         k_slices, n_slices = params.slices(self.lanes)
-        if params.any_k:
-            self.k_slice = Signal(range(k_slices))
-            self.last_k = last_k = self.k_slice == self.size.k
-            with m.If(works):
-                m.d.sync += self.k_slice.eq(Mux(last_k, 0, self.k_slice + 1))
-        else:
-            self.k_slice, self.last_k = counter(m, works, k_slices)
-            last_k = self.last_k
+        of_k = self.size.k if params.any_k else None
+        of_n = self.size.n if params.any_n else None
         turns = Signal()
+        self.k_slice, last_k = self.in_turn(m, works, k_slices, of_k)
+        self.n_slice, last_n = self.in_turn(m, turns, n_slices, of_n)
         m.d.comb += turns.eq(works & last_k)
-        if params.any_n:
-            self.n_slice = Signal(range(n_slices))
-            self.last_n = last_n = self.n_slice == self.size.n
-            with m.If(turns):
-                m.d.sync += self.n_slice.eq(Mux(last_n, 0, self.n_slice + 1))
-        else:
-            self.n_slice, self.last_n = counter(m, turns, n_slices)
-            last_n = self.last_n
+        self.last_k, self.last_n = last_k, last_n
 
         self.ends_row = Signal()
         ends_row, is_value = last_k & last_n, self.is_value

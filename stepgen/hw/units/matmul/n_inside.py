@@ -14,8 +14,6 @@ class NInside(Nest):
 
     Attributes
     ----------
-    last_k : Value
-        Whether the slice of x is its row's last.
     first : Value
         Whether the step's sums start.
     index : Value
@@ -32,13 +30,8 @@ class NInside(Nest):
         none = is_bare & (low == TILE_LEVELS + 1) if folds else Const(0, 1)
 
         fire, works, taken = self.fire, self.works, Signal()
-        if params.any_n:
-            n_slice = Signal(range(n_slices))
-            last_n = n_slice == self.size.n
-            with m.If(works):
-                m.d.sync += n_slice.eq(Mux(last_n, 0, n_slice + 1))
-        else:
-            n_slice, last_n = counter(m, works, n_slices)
+        of_n = self.size.n if params.any_n else None
+        n_slice, last_n = self.in_turn(m, works, n_slices, of_n)
         if params.any_k:
             k_slice, last_k = Signal(range(k_slices)), stop != 0
             with m.If(taken):

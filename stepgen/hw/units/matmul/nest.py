@@ -3,6 +3,7 @@
 from amaranth.hdl import Mux, Signal
 from amaranth.lib import data
 
+from stepgen.hw.primitives import counter
 from stepgen.hw.units.matmul.weights import address_of, size_of
 from stepgen.ir.wire import BARE, TILE_LEVELS, VALUE
 
@@ -35,8 +36,12 @@ class Nest:
         Number of the step's block in its tile of w.
     address : Value
         Where that block is.
-    n_slice, last_n : Value
-        The step's slice of N, and whether it is the last one.
+    n_slice, last_n, last_k : Value
+        The step's slice of N, and whether it, and that of K, is the last one.
+    kind, out_stop, out_low : Value
+        Of the beat that is sent: its kind, its stop, and without values the level that it closes.
+    nothing : Value
+        Whether it has where sums start, for a group without products.
     """
 
     def __init__(self, core, x, held):
@@ -63,6 +68,22 @@ class Nest:
     def lacks(self):
         """Elements that the step's slice of N lacks, where N is dynamic; 0 without a step."""
         return Mux(self.works & self.last_n, self.size.lacks, 0)
+
+    def in_turn(self, m, step, most, last):
+        """Numbers of slices, each for a `step`: up to `last` if the tile says so, else of `most`.
+
+        Returns
+        -------
+        number, ends : Value
+            The number, and whether it is the last one.
+        """
+        if last is None:
+            return counter(m, step, most)
+        number = Signal(range(most))
+        ends = number == last
+        with m.If(step):
+            m.d.sync += number.eq(Mux(ends, 0, number + 1))
+        return number, ends
 
     def meets(self, m, sends):
         """Drive what takes place once all heads are there, and `y` has room if the step `sends`.
