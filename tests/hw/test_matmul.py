@@ -268,6 +268,25 @@ def test_shape_mismatch_raises_the_error_flag():
     assert raises_error(design, {"s_x": good, "s_w": beats([("bare", 2, 2)], 2)})
 
 
+@pytest.mark.parametrize("n", [2, 6])
+def test_rows_of_x_of_another_length_raise_the_error_flag(n):
+    """With N inside and with K inside, which keeps a row."""
+    design = unit(Draw(0), 2, 4, n, 0).with_depths({"x": 2, "w": 2, "y": 4})
+    row = [*[([1, 2], 0)] * (n // 2 - 1), ([1, 2], 1)]
+    w = beats([*row * 3, *row[:-1], ([1, 2], 2)], 2)
+    first, last = ([1, 2], 0), ([3, 4], 2)
+    assert not raises_error(design, {"s_x": beats([first, last], 2), "s_w": w})
+    for x in ([last], [first, first, last]):
+        assert raises_error(design, {"s_x": beats(x, 2), "s_w": w})
+
+
+def test_a_row_is_complete_where_it_is_kept():
+    design = unit(Draw(0), 2, 4, 6, 0).with_depths({"x": 2, "w": 2, "y": 4})
+    w = to_beats([sliced(np.ones((4, 6), np.int8), 2)], 2)
+    for x in ([([1, 2], 0), ("bare", 2, 2)], [("bare", 2, 1)]):
+        assert raises_error(design, {"s_x": beats(x, 2), "s_w": w})
+
+
 @pytest.mark.parametrize("x", [(3, 3), (3, 4), (4, 4)])
 @pytest.mark.parametrize("w", [(3, 3), (3, 4), (4, 4)])
 def test_empty_groups_have_to_be_the_same(x, w):
