@@ -90,7 +90,7 @@ class Rows(wiring.Component):
             queue.w.valid.eq(fire & (ends | ~is_value)),
             queue.w.payload.kind.eq(beat.kind),
             queue.w.payload.stop.eq(beat.stop),
-            queue.w.payload.data.eq(Mux(is_value, number if self.queue.lanes else 0, low)),
+            queue.w.payload.data.eq(Mux(is_value, number, low) if self.queue.lanes else low),
             rows.w_en.eq(delayed(m, takes, self.spread)),
             rows.w_addr.eq(delayed(m, Cat(number, writes_upper), self.spread, reset_less=True)),
             rows.w_data.eq(delayed(m, beat.data, self.spread, reset_less=True)),
