@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 import subprocess
@@ -110,6 +111,9 @@ def test_a_waveform_after_a_build_without(simulator, alone, tmp_path):
     simulated(alone, bench, simulator, WAVES="yes")
     assert [path.stat().st_size > 1000 for path in waveforms()] == [True]
     simulated(alone, bench, simulator, WAVES="0")
+    command = [sys.executable, "-m", "pytest", "-q"]  # as a user may have it, with its cache
+    here = {key: value for key, value in os.environ.items() if not key.startswith("PYTEST")}
+    subprocess.run(command, cwd=bench, env=here | {"SIM": simulator}, check=True)
     # What a run leaves does not keep a bench from being written again.
     assert written(tmp_path, tiny("waved")) == bench
 
@@ -140,6 +144,40 @@ def test_examples_with_a_golden_script(name, simulator, alone, tmp_path):
     bench = written(tmp_path, program, golden_of(name))
     assert (bench / "golden.py").exists()
     assert simulated(alone, bench, simulator).count(PREDICTED) == 4
+
+
+def test_of_a_bench_before_only_its_own_files_are_removed(tmp_path):
+    golden = tmp_path / "golden.py"
+    golden.write_text("def expected(stimulus):\n    return {}\n")
+    bench = written(tmp_path / "d", tiny("first"), golden)
+    (bench / "first_flow.py").write_text("mine")
+    before = {path.name for path in bench.iterdir()}
+    with pytest.raises(StepError, match=r"its first_flow\.py is yours, not as stepgen wrote it"):
+        written(tmp_path / "d", tiny("other"))
+    assert {path.name for path in bench.iterdir()} == before
+    (bench / "first_flow.py").unlink()
+    (bench / "written.json").write_text(
+        (bench / "written.json").read_text().replace("{", '{"../other.v": "",', 1)
+    )
+    (bench / "test_first.result.xml").touch()
+    for _ in range(2):  # the second time it is of the same design
+        written(tmp_path / "d", tiny("other"))
+    alone = written(tmp_path / "alone", tiny("other"))
+    names = {path.name for path in alone.iterdir()}
+    assert "golden.py" in before - names
+    assert {path.name for path in bench.iterdir()} == names | {"test_first.result.xml"}
+
+
+@pytest.mark.parametrize("text", ["[]", '"x"', "3", "null", "{", "[" * 10**5, None])
+def test_a_list_of_its_files_that_is_broken_is_refused(text, tmp_path):
+    (tmp_path / "bench").mkdir()
+    listed = tmp_path / "bench" / "written.json"
+    if text is None:
+        os.mkfifo(listed)
+    else:
+        listed.write_text(text)
+    with pytest.raises(StepError, match="it is not a test bench of stepgen's"):
+        small(tmp_path)
 
 
 def small(folder: Path, golden: Path | None = None, element: str = "int8") -> Path:
