@@ -384,8 +384,7 @@ def _values(
     return {
         "design.py.j2": shared | facts,
         "bench.py.j2": shared,
-        "runner.py.j2": shared
-        | {"sources": [f"{design.name}.v", *kernels], "hash": hash_words(design.hash)},
+        "runner.py.j2": shared | {"kernels": [*kernels], "hash": hash_words(design.hash)},
         "flow.py.j2": shared,
         "flow.cpp.j2": shared,
         "Makefile.j2": shared | {"golden": golden},

@@ -7,6 +7,7 @@ import re
 import shutil
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -32,10 +33,16 @@ def alone(tmp_path_factory) -> Environment:
     return Environment(tmp_path_factory.mktemp("alone"))
 
 
-def written(folder: Path, program: Program, golden: Path | None = None, **more) -> Path:
+def written(
+    folder: Path,
+    program: Program,
+    golden: Path | None = None,
+    families: Sequence[str] = (),
+    **more,
+) -> Path:
     """The folder of a bench."""
     experiment = Experiment(program.graph, program.inputs, **more)
-    write(folder, program, experiment.design)
+    write(folder, program, experiment.design, families=families)
     write_bench(folder, experiment, golden)
     return folder / "bench"
 
@@ -46,12 +53,12 @@ def simulated(alone: Environment, bench: Path, simulator: str, **more: str) -> s
     return alone.run(runner.name, cwd=bench, SIM=simulator, **more).stdout
 
 
-def refused(alone: Environment, bench: Path, simulator: str) -> str:
-    """What running the bench says, which must fail."""
+def refused(alone: Environment, bench: Path, simulator: str, **more: str) -> str:
+    """What running the bench says, which must fail. `more` are variables."""
     (runner,) = bench.glob("test_*.py")
-    done = alone.run(runner.name, cwd=bench, SIM=simulator, check=False)
+    done = alone.run(runner.name, cwd=bench, SIM=simulator, check=False, **more)
     assert done.returncode
-    return done.stdout
+    return done.stdout + done.stderr
 
 
 def change(path: Path, **arrays) -> None:
@@ -116,6 +123,25 @@ def test_a_waveform_after_a_build_without(simulator, alone, tmp_path):
     subprocess.run(command, cwd=bench, env=here | {"SIM": simulator}, check=True)
     # What a run leaves does not keep a bench from being written again.
     assert written(tmp_path, tiny("waved")) == bench
+
+
+@pytest.mark.parametrize("simulator", SIMULATORS)
+def test_other_sources_are_built_anew(simulator, alone, tmp_path):
+    """Also older ones; here without a module, which no build takes."""
+    g = sg.Graph("blocks")
+    x = g.input("x", sg.int8[1, 4], (2,))
+    g.output(x.map(sg.fn.matmul(), g.input("w", sg.int8[4, 4], (2,))), "y")
+    program = Program(g, {"x": np.ones((2, 1, 4), np.int8), "w": np.ones((2, 4, 4), np.int8)})
+    bench = written(tmp_path / "d", program, families=["ecp5"])
+    assert simulated(alone, bench, simulator).count(PREDICTED) == 4
+    assert simulated(alone, bench, simulator, FAMILY="ecp5").count(PREDICTED) == 4
+    assert "--family xilinx` writes" in refused(alone, bench, simulator, FAMILY="xilinx")
+    runner, mine = bench / "test_blocks.py", bench.parent / "mine.v"
+    with (bench.parent / "blocks.v").open() as verilog:
+        mine.write_text(verilog.readline())
+    os.utime(mine, (1e9, 1e9))
+    runner.write_text(runner.read_text().replace('"blocks.v"', '"mine.v"'))
+    refused(alone, bench, simulator)
 
 
 @pytest.mark.parametrize("name", some_slow(["test", "test_me", "me_test"], 1))
