@@ -146,7 +146,7 @@ def of_another_design(folder: Path, design: Design) -> bool:
     if not (folder / BENCH / WRITTEN).is_file():
         return False
     runner = folder / BENCH / _target(design.name, "runner.py")
-    if not runner.is_file():  # what is no file tells nothing, and does not run
+    if not runner.is_file():  # a folder in its place is of no design
         return not runner.exists()
     return design.hash.encode() not in runner.read_bytes()
 
