@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -161,7 +161,7 @@ def generated(
     design = experiment.design
     with ExitStack() as opened:
         bench_files: list[str] = []
-        put: Callable[[], dict[str, str]] = dict
+        put = None
         if bench:
             from stepgen.cosim.standalone import needed, prepared
 
@@ -182,12 +182,12 @@ def generated(
             earlier=earlier,
             change=change,
         )
-        names = {**written.files, **put()}
-    files = {what: folder / name for what, name in names.items()}
+        bench_words, bench_removed = put() if put else ({}, ())
+    files = {what: folder / name for what, name in (written.files | bench_words).items()}
     left: tuple[str, ...] = ()
     if not bench and (folder / BENCH).is_dir():
         from stepgen.cosim.standalone import of_another_design
 
         left = (BENCH,) * of_another_design(folder, design)
-    done = written.hash, written.built, written.removed, left
+    done = written.hash, written.built, (*written.removed, *bench_removed), left
     return VerilogResult(folder, design, files, *done)

@@ -12,8 +12,9 @@ _BITS = 32
 """Of ``stepgen_bench.junk``, which is drawn anew in every cycle, or X."""
 
 _MODULE = re.compile(r"^module (?P<name>.*?) ?\(.*?\);\n(?P<body>.*?)^endmodule", re.M | re.S)
-_HEAD = re.compile(r"^  (?P<kind>reg|wire) (?P<range>\[(?P<left>\d+):0\] )?r__payload;$", re.M)
-_READ = re.compile(r"^  assign r__payload = ram\[|^    \.r_data\(r__payload\)", re.M)
+_STORE = re.compile(r"^  \S+ +store \($", re.M)
+"""What a FIFO stores its beats in; where that has blocks by name, the payload leaves it in bits."""
+_HEAD = re.compile(r"^  wire (?P<range>\[(?P<left>\d+):0\] )?r__payload;$", re.M)
 _USE = re.compile(r"(?<![\\\w.$])r__payload\b")
 
 
@@ -29,9 +30,9 @@ def noisy(verilog: str) -> str:
 
 
 def _of_module(found: re.Match[str]) -> str:
-    """A module as it is, but where it has a FIFO's head in registers, or reads it from a RAM."""
+    """A module as it is, but where it is a FIFO."""
     head = _HEAD.search(found["body"])
-    if head is None or (head["kind"] == "wire" and not _READ.search(found["body"])):
+    if head is None or not _STORE.search(found["body"]):
         return found[0]
     declared = head["range"] or ""
     copies = -(-(int(head["left"] or 0) + 1) // _BITS)
@@ -40,7 +41,7 @@ def _of_module(found: re.Match[str]) -> str:
     held = r"\r__payload$held "
     shown = (
         f"  wire {declared}r__payload;\n"
-        f"  {head['kind']} {declared}{held};\n"
+        f"  wire {declared}{held};\n"
         f"  assign r__payload = r__valid || !stepgen_bench.set_junk ? {held} : {junk};"
     )
     at = found.start("body") - found.start()

@@ -12,7 +12,8 @@ import json
 import shutil
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from fnmatch import fnmatch
 from pathlib import Path
 from typing import Any
 
@@ -35,6 +36,7 @@ from stepgen.hw.units.source.params import Source
 from stepgen.hw.verilog_kernel.params import sources_of
 from stepgen.ir.errors import StepError
 from stepgen.ir.graph import Graph
+from stepgen.ir.records import parsed
 from stepgen.ir.stalls import MEMORY_CHANNELS
 from stepgen.ir.wire import wire_levels
 from stepgen.program import inputs as program_inputs
@@ -56,16 +58,17 @@ UNPREDICTED = 100
 _OWN = ("bench.py", "design.py", "flow.py", "flow.cpp")
 """Files with the name of the design before theirs, which simulations need."""
 
-_MADE = ("build", "__pycache__", "results.xml", "dump.vcd")
-"""What running the bench leaves."""
+_MADE = ("build", "results.xml", "*.result.xml", "dump.vcd")
+"""What running the bench leaves beside ``__pycache__``; under pytest the results are a test's."""
 
 Arrays = dict[str, npt.NDArray[Any]]
 
+Put = Callable[[], tuple[dict[str, str], tuple[str, ...]]]
+"""Writes a bench; returns paths in the design folder: of files by what they are, and removed."""
+
 
 @contextmanager
-def prepared(
-    folder: Path, experiment: Experiment, golden: Path | None = None
-) -> Iterator[Callable[[], dict[str, str]]]:
+def prepared(folder: Path, experiment: Experiment, golden: Path | None = None) -> Iterator[Put]:
     """Make the test bench of a design, apart from its design folder.
 
     Parameters
@@ -81,17 +84,19 @@ def prepared(
     Yields
     ------
     callable
-        Puts the bench into the design folder; returns paths in it by what they are.
+        Puts the bench into the design folder, and removes what only the one that was there has.
 
     Raises
     ------
     StepError
-        If the user has changed the bench that is there, or the golden file computes other values
-        than the reference.
+        If the user has changed the bench that is there, or it can't be written, or the golden file
+        computes other values than the reference.
     """
-    _check_unchanged(folder / BENCH)
-    if (folder / BENCH).is_dir():
-        check_folder(folder / BENCH)
+    bench = folder / BENCH
+    there = bench.exists() or bench.is_symlink()
+    if there:
+        check_folder(bench)
+    before = _as_written(bench)
     name = experiment.design.name
     runs = _runs(experiment)
     with tempfile.TemporaryDirectory() as holder:
@@ -117,11 +122,15 @@ def prepared(
             shutil.copyfile(path, place / "drivers" / path.name)
         hashes = {key: content_hash(path.read_bytes()) for key, path in sorted(_files(place))}
         (place / WRITTEN).write_text(json.dumps(hashes, indent=1) + "\n", encoding="utf-8")
+        gone = sorted(before - hashes.keys())
+        if there:
+            check_folder(bench, place, gone=gone)
 
-        def put() -> dict[str, str]:
-            with atomic_folder(folder / BENCH, last=WRITTEN) as target_place:
-                shutil.copytree(place, target_place, dirs_exist_ok=True)
-            return {"bench": f"{BENCH}/{name}_bench.py", "its runner": f"{BENCH}/test_{name}.py"}
+        def put() -> tuple[dict[str, str], tuple[str, ...]]:
+            with atomic_folder(bench, last=WRITTEN, gone=gone) as new:
+                shutil.copytree(place, new, dirs_exist_ok=True)
+            words = {"bench": f"{BENCH}/{name}_bench.py", "its runner": f"{BENCH}/test_{name}.py"}
+            return words, tuple(f"{BENCH}/{file}" for file in gone)
 
         yield put
 
@@ -129,18 +138,17 @@ def prepared(
 def write_bench(folder: Path, experiment: Experiment, golden: Path | None = None) -> dict[str, str]:
     """Write the test bench of a design into its design folder; as `prepared`."""
     with prepared(folder, experiment, golden) as put:
-        return put()
+        return put()[0]
 
 
 def of_another_design(folder: Path, design: Design) -> bool:
     """Whether a design folder has a test bench, which is of another design."""
     if not (folder / BENCH / WRITTEN).is_file():
         return False
-    try:
-        runner = (folder / BENCH / _target(design.name, "runner.py")).read_text(encoding="utf-8")
-    except (OSError, ValueError):
-        return True
-    return design.hash not in runner
+    runner = folder / BENCH / _target(design.name, "runner.py")
+    if not runner.is_file():  # a folder in its place is of no design
+        return not runner.exists()
+    return design.hash.encode() not in runner.read_bytes()
 
 
 def needed(experiment: Experiment) -> list[str]:
@@ -177,28 +185,31 @@ def _files(folder: Path) -> Iterator[tuple[str, Path]]:
     """All files of a bench by their relative names, but for what running it leaves."""
     for path in folder.rglob("*"):
         parts = path.relative_to(folder).parts
-        if path.is_file() and not set(parts) & set(_MADE) and not parts[0].startswith("."):
+        made = "__pycache__" in parts or any(fnmatch(parts[0], left) for left in (*_MADE, ".*"))
+        if path.is_file() and not made:
             yield "/".join(parts), path
 
 
-def _check_unchanged(folder: Path) -> None:
-    """Check that a bench that is there may be written anew."""
-    if not folder.exists():
-        return
-    try:
-        hashes = json.loads((folder / WRITTEN).read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        if any(folder.iterdir()):
-            raise StepError(
-                f"can't write {folder}: it is not a test bench of stepgen's: name another folder"
-            ) from None
-        return
-    for name, path in sorted(_files(folder)):
-        if name != WRITTEN and hashes.get(name) != content_hash(path.read_bytes()):
+def _as_written(folder: Path) -> set[str]:
+    """Files of a bench that is there; check that it may be written anew."""
+    if not folder.exists() or not any(folder.iterdir()):
+        return set()
+    hashes = None
+    if (folder / WRITTEN).is_file():
+        with suppress(OSError, ValueError):
+            hashes = parsed((folder / WRITTEN).read_text(encoding="utf-8"), WRITTEN)
+    if not isinstance(hashes, dict):
+        raise StepError(
+            f"can't write {folder}: it is not a test bench of stepgen's: name another folder"
+        )
+    found = {name: path for name, path in sorted(_files(folder)) if name != WRITTEN}
+    for name, path in found.items():
+        if hashes.get(name) != content_hash(path.read_bytes()):
             raise StepError(
                 f"can't write {folder}: its {name} is yours, not as stepgen wrote it: remove it, "
                 f"or name another folder"
             )
+    return {*found}
 
 
 def _runs(experiment: Experiment) -> dict[str, Experiment]:
@@ -373,8 +384,7 @@ def _values(
     return {
         "design.py.j2": shared | facts,
         "bench.py.j2": shared,
-        "runner.py.j2": shared
-        | {"sources": [f"{design.name}.v", *kernels], "hash": hash_words(design.hash)},
+        "runner.py.j2": shared | {"kernels": [*kernels], "hash": hash_words(design.hash)},
         "flow.py.j2": shared,
         "flow.cpp.j2": shared,
         "Makefile.j2": shared | {"golden": golden},

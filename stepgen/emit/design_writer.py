@@ -202,7 +202,8 @@ def _left_over(folder: Path, name: str, files: Container[str]) -> set[str]:
         and content_hash((folder / key).read_bytes()) == wanted
     }
     for key in sorted(own_names(name) - gone):
-        if key not in files and (folder / key).exists():
+        place = folder / key
+        if key not in files and (place.exists() or place.is_symlink()):
             why = "not the one that" if key in listed else "none that"
             raise StepError(
                 f"can't write {folder}: its {key} is {why} its {MANIFEST} lists, and would be "

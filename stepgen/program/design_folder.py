@@ -29,6 +29,9 @@ COMPONENT = "component.xml"
 FORMAT = 1
 """Of the manifest."""
 
+_FAMILIES = ("ecp5", "gowin", "ice40", "xilinx")
+"""Those of `stepgen.emit.wraps`, for which a folder may have Verilog."""
+
 
 @dataclass(frozen=True)
 class Manifest:
@@ -186,12 +189,7 @@ def own_names(design: str) -> set[str]:
         "_host.c",
         ".core",
         "_vivado.tcl",
-        "_ecp5.v",
-        "_ecp5_models.v",
-        "_gowin.v",
-        "_gowin_models.v",
-        "_ice40.v",
-        "_ice40_models.v",
+        *(f"_{family}{ending}" for family in _FAMILIES for ending in (".v", "_models.v")),
     )
     return {GRAPH, INPUTS, COMPONENT, *(f"{design}{ending}" for ending in endings)}
 

@@ -152,13 +152,7 @@ def atomic_folder(
         partial.mkdir()  # with the mode of any folder, unlike its holder
         yield partial
         if not _appeared(partial, path):
-            targets = {
-                entry: _target(entry, path / entry.name, kept=entry.name not in anew)
-                for entry in sorted(partial.iterdir())
-            }
-            removed = [path / name for name in gone]
-            for old in removed:
-                check_place(old, kept=old.name not in anew)
+            targets, removed = _places(partial, path, anew, gone)
             final = targets.pop(partial / last, None)
             with uninterrupted():
                 for entry, target in targets.items():
@@ -177,8 +171,16 @@ def atomic_folder(
         shutil.rmtree(holder, ignore_errors=True)
 
 
-def check_folder(path: Path) -> None:
-    """Check that a folder can be written, before the work for it begins.
+def check_folder(path: Path, entries: Path | None = None, *, gone: Iterable[str] = ()) -> None:
+    """Check that a folder can be written, before the work for it begins, or other files change.
+
+    Parameters
+    ----------
+    path : Path
+    entries : Path, optional
+        A folder with what will be written.
+    gone : iterable of str
+        As for `atomic_folder`.
 
     Raises
     ------
@@ -186,12 +188,16 @@ def check_folder(path: Path) -> None:
         As `atomic_folder` would.
     """
     _holder(path).rmdir()
+    if entries is not None:
+        _places(entries, path, gone=gone)
 
 
 def _holder(path: Path) -> Path:
     """A folder beside or in the one that is to be filled."""
     if path.exists() and not path.is_dir():
         raise StepError(f"can't write {path}: it is a file")
+    if path.is_symlink() and not path.exists():
+        raise StepError(f"can't write {path}: it is a link to nothing")
     _check_parents(path)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -242,12 +248,28 @@ def uninterrupted() -> Iterator[None]:
             signal.raise_signal(arrived[0])
 
 
+def _places(
+    entries: Path, path: Path, anew: Container[str] = (), gone: Iterable[str] = ()
+) -> tuple[dict[Path, Path], list[Path]]:
+    """What each entry replaces in a folder, and what is removed there."""
+    targets = {
+        entry: _target(entry, path / entry.name, kept=entry.name not in anew)
+        for entry in sorted(entries.iterdir())
+    }
+    removed = [path / name for name in gone]
+    for old in removed:
+        check_place(old, kept=old.name not in anew)
+    return targets, removed
+
+
 def _target(entry: Path, place: Path, *, kept: bool) -> Path:
     """What an entry of a folder replaces: a folder of its name, or a file as `check_place` says."""
     if not entry.is_dir():
         return check_place(place, kept=kept)
     if place.is_symlink() or (place.exists() and not place.is_dir()):
         raise StepError(f"can't write {place}: it is not a folder")
+    if place.exists() and not os.access(place, os.W_OK | os.X_OK):
+        raise StepError(f"can't write {place}: {os.strerror(errno.EACCES)}")
     if any(place.resolve() in kept.resolve().parents for kept in _kept):
         raise StepError(f"can't write {place}: an input of the same command lies in it")
     return place

@@ -13,6 +13,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from pathlib import Path
 
 import click
 import fake_tools
@@ -123,6 +124,67 @@ def test_a_bench_that_cannot_be_written_leaves_the_design(
     assert "can't write other/bench: Permission denied" in said.err, said.err
     now = {path: path.read_bytes() for path in (here / "other").rglob("*") if path.is_file()}
     assert now == before
+
+
+def a_folder(place: Path) -> None:
+    place.unlink(missing_ok=True)
+    place.mkdir()
+
+
+def a_device(place: Path) -> None:
+    place.unlink(missing_ok=True)
+    place.symlink_to("/dev/null")
+
+
+def a_pipe(place: Path) -> None:
+    place.unlink(missing_ok=True)
+    os.mkfifo(place)
+
+
+def elsewhere(place: Path) -> None:
+    place.rename(place.parent.parent / "elsewhere")
+    place.symlink_to(place.parent.parent / "elsewhere")
+
+
+def a_link_to_nothing(place: Path) -> None:
+    shutil.rmtree(place)
+    place.symlink_to("nothing")
+
+
+@pytest.mark.parametrize(
+    ("name", "made", "why"),
+    [
+        ("/test_layer.py", a_folder, "it is a folder"),
+        ("/layer_bench.py", a_device, "it is not a regular file"),
+        ("/stimulus.npz", a_pipe, "it is not a regular file"),
+        ("/steady", elsewhere, "it is not a folder"),
+        ("/drivers", elsewhere, "it is not a folder"),
+        ("", a_link_to_nothing, "it is a link to nothing"),
+    ],
+)
+def test_what_takes_the_place_of_a_file_of_a_bench_leaves_the_design(
+    stepgen, here, folder, name, made, why
+) -> None:
+    stepgen("verilog built -o other --bench")
+    made(here / f"other/bench{name}")
+    before = {path.name: path.read_bytes() for path in (here / "other").glob("*.*")}
+    said = stepgen("verilog p.py:layer -o other --bench --depth x=20")
+    assert (said.code, f"can't write other/bench{name}: {why}" in said.err) == (2, True), said.err
+    assert {path.name: path.read_bytes() for path in (here / "other").glob("*.*")} == before
+    if name == "/test_layer.py":
+        assert "is of another design" not in stepgen("verilog built -o other").out
+
+
+def test_files_of_a_bench_of_another_design_are_removed_with_a_word(stepgen, here, folder) -> None:
+    (here / "q.py").write_text(
+        "import stepgen as sg\n\n\ndef other():\n    g = sg.Graph('other')\n"
+        "    g.output(g.input('x', sg.int8[1, 4], (2,)).promote(), 'y')\n    return g, {}\n"
+    )
+    stepgen("verilog q.py:other -o o --bench")
+    said = stepgen("verilog built -o o --bench --json").json
+    assert {f"bench/{name}" for name in ("other_bench.py", "test_other.py")} <= {*said["removed"]}
+    assert not [*(here / "o/bench").glob("*other*")]
+    assert stepgen("verilog built -o o --bench --json").json["removed"] == []
 
 
 def test_one_is_left_as_it_is_where_no_other_place_is_named(stepgen, here, folder) -> None:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -31,10 +33,16 @@ def alone(tmp_path_factory) -> Environment:
     return Environment(tmp_path_factory.mktemp("alone"))
 
 
-def written(folder: Path, program: Program, golden: Path | None = None, **more) -> Path:
+def written(
+    folder: Path,
+    program: Program,
+    golden: Path | None = None,
+    families: Sequence[str] = (),
+    **more,
+) -> Path:
     """The folder of a bench."""
     experiment = Experiment(program.graph, program.inputs, **more)
-    write(folder, program, experiment.design)
+    write(folder, program, experiment.design, families=families)
     write_bench(folder, experiment, golden)
     return folder / "bench"
 
@@ -45,12 +53,12 @@ def simulated(alone: Environment, bench: Path, simulator: str, **more: str) -> s
     return alone.run(runner.name, cwd=bench, SIM=simulator, **more).stdout
 
 
-def refused(alone: Environment, bench: Path, simulator: str) -> str:
-    """What running the bench says, which must fail."""
+def refused(alone: Environment, bench: Path, simulator: str, **more: str) -> str:
+    """What running the bench says, which must fail. `more` are variables."""
     (runner,) = bench.glob("test_*.py")
-    done = alone.run(runner.name, cwd=bench, SIM=simulator, check=False)
+    done = alone.run(runner.name, cwd=bench, SIM=simulator, check=False, **more)
     assert done.returncode
-    return done.stdout
+    return done.stdout + done.stderr
 
 
 def change(path: Path, **arrays) -> None:
@@ -110,8 +118,30 @@ def test_a_waveform_after_a_build_without(simulator, alone, tmp_path):
     simulated(alone, bench, simulator, WAVES="yes")
     assert [path.stat().st_size > 1000 for path in waveforms()] == [True]
     simulated(alone, bench, simulator, WAVES="0")
+    command = [sys.executable, "-m", "pytest", "-q"]  # as a user may have it, with its cache
+    here = {key: value for key, value in os.environ.items() if not key.startswith("PYTEST")}
+    subprocess.run(command, cwd=bench, env=here | {"SIM": simulator}, check=True)
     # What a run leaves does not keep a bench from being written again.
     assert written(tmp_path, tiny("waved")) == bench
+
+
+@pytest.mark.parametrize("simulator", SIMULATORS)
+def test_other_sources_are_built_anew(simulator, alone, tmp_path):
+    """Also older ones; here without a module, which no build takes."""
+    g = sg.Graph("blocks")
+    x = g.input("x", sg.int8[1, 4], (2,))
+    g.output(x.map(sg.fn.matmul(), g.input("w", sg.int8[4, 4], (2,))), "y")
+    program = Program(g, {"x": np.ones((2, 1, 4), np.int8), "w": np.ones((2, 4, 4), np.int8)})
+    bench = written(tmp_path / "d", program, families=["ecp5"])
+    assert simulated(alone, bench, simulator).count(PREDICTED) == 4
+    assert simulated(alone, bench, simulator, FAMILY="ecp5").count(PREDICTED) == 4
+    assert "--family xilinx` writes" in refused(alone, bench, simulator, FAMILY="xilinx")
+    runner, mine = bench / "test_blocks.py", bench.parent / "mine.v"
+    with (bench.parent / "blocks.v").open() as verilog:
+        mine.write_text(verilog.readline())
+    os.utime(mine, (1e9, 1e9))
+    runner.write_text(runner.read_text().replace('"blocks.v"', '"mine.v"'))
+    refused(alone, bench, simulator)
 
 
 @pytest.mark.parametrize("name", some_slow(["test", "test_me", "me_test"], 1))
@@ -140,6 +170,40 @@ def test_examples_with_a_golden_script(name, simulator, alone, tmp_path):
     bench = written(tmp_path, program, golden_of(name))
     assert (bench / "golden.py").exists()
     assert simulated(alone, bench, simulator).count(PREDICTED) == 4
+
+
+def test_of_a_bench_before_only_its_own_files_are_removed(tmp_path):
+    golden = tmp_path / "golden.py"
+    golden.write_text("def expected(stimulus):\n    return {}\n")
+    bench = written(tmp_path / "d", tiny("first"), golden)
+    (bench / "first_flow.py").write_text("mine")
+    before = {path.name for path in bench.iterdir()}
+    with pytest.raises(StepError, match=r"its first_flow\.py is yours, not as stepgen wrote it"):
+        written(tmp_path / "d", tiny("other"))
+    assert {path.name for path in bench.iterdir()} == before
+    (bench / "first_flow.py").unlink()
+    (bench / "written.json").write_text(
+        (bench / "written.json").read_text().replace("{", '{"../other.v": "",', 1)
+    )
+    (bench / "test_first.result.xml").touch()
+    for _ in range(2):  # the second time it is of the same design
+        written(tmp_path / "d", tiny("other"))
+    alone = written(tmp_path / "alone", tiny("other"))
+    names = {path.name for path in alone.iterdir()}
+    assert "golden.py" in before - names
+    assert {path.name for path in bench.iterdir()} == names | {"test_first.result.xml"}
+
+
+@pytest.mark.parametrize("text", ["[]", '"x"', "3", "null", "{", "[" * 10**5, None])
+def test_a_list_of_its_files_that_is_broken_is_refused(text, tmp_path):
+    (tmp_path / "bench").mkdir()
+    listed = tmp_path / "bench" / "written.json"
+    if text is None:
+        os.mkfifo(listed)
+    else:
+        listed.write_text(text)
+    with pytest.raises(StepError, match="it is not a test bench of stepgen's"):
+        small(tmp_path)
 
 
 def small(folder: Path, golden: Path | None = None, element: str = "int8") -> Path:

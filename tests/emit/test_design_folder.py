@@ -217,6 +217,38 @@ def test_verilog_for_families_comes_and_goes(tmp_path: Path) -> None:
     assert not files & {path.name for path in place.iterdir()}
 
 
+def edited(place: Path) -> None:
+    place.write_bytes(place.read_bytes() + b"// mine\n")
+
+
+def a_folder(place: Path) -> None:
+    place.unlink()
+    place.mkdir()
+
+
+def a_pipe(place: Path) -> None:
+    place.unlink()
+    os.mkfifo(place)
+
+
+def a_link_to_nothing(place: Path) -> None:
+    place.unlink()
+    place.symlink_to("nothing")
+
+
+@pytest.mark.parametrize("change", [edited, a_folder, a_pipe, a_link_to_nothing])
+def test_what_became_of_verilog_for_a_family_is_not_left(change, tmp_path: Path) -> None:
+    """It would be Verilog of another design beside the new one."""
+    assert asked_for("gated") < own_names("gated")
+    program, place = gated(), tmp_path / "gated"
+    write(place, program, DESIGN, families=["xilinx"])
+    change(place / "gated_xilinx.v")
+    before = (place / MANIFEST).read_bytes()
+    with pytest.raises(StepError, match=r"its gated_xilinx\.v is not the one that its design.json"):
+        write(place, program, DESIGN.with_depths({"x": 8}))
+    assert (place / MANIFEST).read_bytes() == before
+
+
 def test_of_a_link_the_link_is_removed(tmp_path: Path) -> None:
     program, place = gated(), tmp_path / "gated"
     write(place, program, DESIGN, families=["ecp5"])
