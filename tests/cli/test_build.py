@@ -497,16 +497,13 @@ def test_block_ram_that_is_missing_is_reported_before_any_tool_runs(
     line = f"{command} ring.py:ring --inputs x.npz --board ulx3s-12f"
     said = stepgen(line)
     assert (said.code, tools.calls) == (2, [])
-    # On a busy machine progress stands before it.
-    assert (
-        said.err.replace("\n", " ")
-        .strip()
-        .endswith(
-            "stepgen: ring is too large for ULX3S (LFE5U-12F): it takes 45 block RAMs of 32, 13 too "
-            "many (33 in units and FIFOs, 10 in the stream buffers, 2 in the link); --onchip ulx3s-12f "
-            "makes it fit, with 29"
-        )
+    wanted = (
+        "stepgen: ring is too large for ULX3S (LFE5U-12F): it takes 45 block RAMs of 32, 13 too "
+        "many (33 in units and FIFOs, 10 in the stream buffers, 2 in the link); --onchip ulx3s-12f "
+        "makes it fit, with 29"
     )
+    # On a busy machine progress stands before it.
+    assert said.err.replace("\n", " ").strip().endswith(wanted)
     more = stepgen(f"{line} --set rows=20000")
     assert "; --onchip does not make it fit; less take a cap on the rows of" in more.err
     if command != "deploy":

@@ -73,6 +73,21 @@ def test_every_unit_is_exact_and_defined(tmp_path: Path) -> None:
 
 
 @needs_icarus
+@pytest.mark.parametrize("columns", [8, 12])
+def test_columns_that_fill_no_beat_are_defined(columns: int, tmp_path: Path) -> None:
+    """Banks that hold no row of transposed weights are never written: the padding of y is X."""
+    rng = np.random.default_rng(0)
+    g, shapes = sg.Graph("two"), {"x": (2, 4), "v": (5, 4), "w": (5, columns)}
+    x, v, w = (g.input(name, sg.int8[shape], (1,)) for name, shape in shapes.items())
+    narrow = x.map(sg.fn.matmul(transpose=True), v).map(sg.fn.requantize(shift=6))
+    g.output(narrow.map(sg.fn.matmul(), w), "y")
+    inputs = {n: rng.integers(-128, 128, (1, *s)).astype(np.int8) for n, s in shapes.items()}
+    (verdict,) = simulate([Experiment(g, inputs, lanes=4)], tmp_path, simulator="icarus")
+    assert verdict.outcome.faults == []
+    assert verdict.compared["values"] and verdict.compared["cycles"]
+
+
+@needs_icarus
 @pytest.mark.slow
 def test_both_simulators_move_every_beat_in_the_same_cycle(tmp_path: Path) -> None:
     two, four = (

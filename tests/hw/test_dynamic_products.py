@@ -130,6 +130,22 @@ def test_products_of_dynamic_tiles(seed: int, dynamic: str, element: sg.ElementT
     compare(seed, g, inputs, lanes)
 
 
+@pytest.mark.parametrize("most", [64, 140])
+def test_rows_of_one_slice_follow_each_other_in_a_memory_for_long_ones(most: int):
+    """The next row comes while the last slice of one is read; above 128 from block RAM."""
+    draw, sizes, rows, n = Draw(most), (3, 4, 1, 9, 4), 5, 12
+    g = sg.Graph("short")
+    k = sg.ragged("K", bound=most, positive=True)
+    x = g.input("x", sg.Tile(rows, k, sg.int8), (len(sizes),))
+    w = g.input("w", sg.Tile(k, n, sg.int8), (len(sizes),))
+    g.output(x.map(sg.fn.matmul(), w), "y")
+    inputs = {
+        "x": matrices(draw, [(rows, size) for size in sizes], sg.int8),
+        "w": matrices(draw, [(size, n) for size in sizes], sg.int8),
+    }
+    compare(1, g, inputs, 4)
+
+
 @pytest.mark.parametrize("seed", others_slow(range(8), (3,)))
 def test_functions_of_rows_of_any_length(seed: int):
     """Of two streams, of one column and of one element, fused and apart, and reduced."""

@@ -89,9 +89,9 @@ class MatmulCore(UnitCore):
             wrong.append(rows.error)
             x_slice = rows.data
         else:
-            ends_row = delayed(m, nest.last_k, READING, reset_less=True)
             x_slice = delayed(m, rows.data, 1, reset_less=True)
-            x_slice = unpadded(params, lanes, x_slice, ends_row, params.padding)
+        ends_row = delayed(m, nest.last_k, READING, reset_less=True)
+        x_slice = unpadded(params, lanes, x_slice, ends_row, params.padding)
         self._send(m, nest, self._arithmetic(m, banks, x_slice, nest, start))
         m.d.sync += self.error.eq(Cat(wrong).any())
         return m
@@ -105,7 +105,9 @@ class MatmulCore(UnitCore):
         lanes, summing = self.design.lanes, self.params.summing
         k_slices, n_slices = self.params.slices(lanes)
         if port == "x":
-            return Rows(self.channels[port], queue, k_slices, level, lanes * self._bits)
+            # A row of one slice ends in the cycle before the next one may take its place.
+            spread = SPREAD if self.params.any_k else 0
+            return Rows(self.channels[port], queue, k_slices, level, lanes * self._bits, spread)
         bits = lanes * summing.to.bits
         return Rows(self.channels[port], queue, n_slices, level, bits, SPREAD)
 
