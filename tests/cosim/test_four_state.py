@@ -84,7 +84,7 @@ def test_columns_that_fill_no_beat_are_defined(columns: int, tmp_path: Path) -> 
     inputs = {n: rng.integers(-128, 128, (1, *s)).astype(np.int8) for n, s in shapes.items()}
     (verdict,) = simulate([Experiment(g, inputs, lanes=4)], tmp_path, simulator="icarus")
     assert verdict.outcome.faults == []
-    assert verdict.compared["values"] and verdict.compared["cycles"]
+    assert min(verdict.compared[what] for what in ("values", "cycles")) > 0
 
 
 @needs_icarus
