@@ -68,8 +68,7 @@ class ReassembleCore(UnitCore):
             sel.ready.eq(next_selector),
         ]
         for x, bit in zip(xs, current, strict=True):
-            takes = y.ready & bit & x.valid & ~is_done(x.payload)
-            m.d.comb += x.ready.eq(take_ends | takes)
+            m.d.comb += x.ready.eq(take_ends | y.ready & bit & x.valid)
         m.d.sync += [
             all_over.eq(over.all()),
             self.error.eq(here & is_done(beat) | ends & (valid & ~over).any()),
