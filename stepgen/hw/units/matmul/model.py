@@ -162,19 +162,23 @@ def nothing(M: Memory, a: int, t: int, stop: int) -> int:
     return acted(M, t)
 
 
+@helper
+def heads_ready(M: Memory, a: int, t: int) -> int:
+    """Whether there is a beat of x, of tiles and, if any rows come with tiles, of those."""
+    wait = ready(M, M[a + C.x], t)
+    if wait == READY:
+        wait = ready(M, M[a + C.tiles], t)
+    if wait == READY and M[a + C.starts] >= 0:
+        wait = ready(M, M[a + C.starts], t)
+    return wait
+
+
 @step
 def compute(M: Memory, a: int, t: int) -> int:
     x, tiles, y = M[a + C.x], M[a + C.tiles], M[a + C.y]
-    wait = ready(M, x, t)
+    wait = heads_ready(M, a, t)
     if wait != READY:
         return wait
-    wait = ready(M, tiles, t)
-    if wait != READY:
-        return wait
-    if M[a + C.starts] >= 0:
-        wait = ready(M, M[a + C.starts], t)
-        if wait != READY:
-            return wait
     beat = head(M, x)
     kind, stop, folds = kind_of(beat), stop_of(beat), M[a + C.rows] != 0
     last_k = M[a + C.k_slice] == M[a + C.k_slices] - 1
@@ -231,16 +235,9 @@ def compute(M: Memory, a: int, t: int) -> int:
 @step
 def compute_rows(M: Memory, a: int, t: int) -> int:
     x, tiles, y = M[a + C.x], M[a + C.tiles], M[a + C.y]
-    wait = ready(M, x, t)
+    wait = heads_ready(M, a, t)
     if wait != READY:
         return wait
-    wait = ready(M, tiles, t)
-    if wait != READY:
-        return wait
-    if M[a + C.starts] >= 0:
-        wait = ready(M, M[a + C.starts], t)
-        if wait != READY:
-            return wait
     beat = head(M, x)
     stop = stop_of(beat)
     if kind_of(beat) != VALUE:
