@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -17,7 +16,6 @@ def put_back(name: str) -> Iterator[None]:
     """The bug of `benchmarks.bugs` with this in its name is there, and then is not."""
     (bug,) = (bug for bug in BUGS if name in bug.name)
     circuits = modules.circuits
-    gc.unfreeze()  # functions are looked for among all objects
     assert broken.change(bug.path, bug.source())
     try:
         yield
