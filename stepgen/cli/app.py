@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import io
 import os
 import signal
@@ -108,6 +109,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         ended.append(number)
         raise KeyboardInterrupt
 
+    gc.set_threshold(100_000)  # most of what a command makes lives until it ends
     _open_missing()
     _free_stderr()
     for number in starting.ENDING:  # so that child processes are ended too

@@ -9,6 +9,7 @@ from typing import Any
 from stepgen.compile import transforms
 from stepgen.ir.dtypes import int8
 from stepgen.ir.errors import StepError
+from stepgen.ir.garbage import no_searches
 from stepgen.ir.graph import Graph
 from stepgen.program import program
 from stepgen.program.made import of_model
@@ -91,6 +92,7 @@ def compile_engines() -> None:
     simulate(graph, {"x": [0]}, SDA)
 
 
+@no_searches()
 def build(point: Point) -> tuple[Graph, Mapping[str, Any]]:
     """The program of a point with its inputs, transformed."""
     function = program.find(point.workload)
