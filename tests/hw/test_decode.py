@@ -81,8 +81,10 @@ def test_an_address_of_no_consumer_ends_the_run() -> None:
     design = lone(Decode(3), [Channel("x", 1, 4, 0, 5)], [Channel("y", 3, 1, 0, 5)])
     given = {"s_x": beats([([2], 0), ([3], 0)], 1, np.uint64)}
     assert raises_error(design, given, limit=40)
-    with pytest.raises(Fault, match="dut gets the address 3, and has 3 consumers"):
+    with pytest.raises(Fault, match="dut gets the address 3, and has 3 consumers") as error:
         predict(design, given)
+    (taken,) = error.value.stopped.pops["x"]  # the first beat; the other one is at the head then
+    assert error.value.cycle == taken + 1
 
 
 @pytest.mark.parametrize(

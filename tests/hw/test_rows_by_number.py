@@ -104,6 +104,22 @@ def test_rows_that_the_tile_does_not_have(place, count, missing):
         predict(design, given)
 
 
+def test_a_row_is_placed_where_a_count_says():
+    """The count of each group begins anew; when the row is taken depends on it."""
+    g, sizes = sg.Graph("appended"), [1, 0, 4, 2]
+    groups = g.input("groups", sg.int8[1, 2], (len(sizes), sg.ragged("N", bound=4)))
+    x = g.input("x", sg.int8[5, 4], (len(sizes),))
+    row = g.input("row", sg.int8[1, 4], (len(sizes),))
+    g.output(x.map(sg.fn.place_row(), row, groups.accum(sg.fn.count(), rank=1)), "y")
+    inputs = {
+        "groups": [np.ones((n, 1, 2), np.int8) for n in sizes],
+        "x": np.zeros((len(sizes), 5, 4), np.int8),
+        "row": np.ones((len(sizes), 1, 4), np.int8),
+    }
+    run = Experiment(g, inputs, lanes=2)
+    check(run.design, run.beats, {"y": run.reference.beats("y", 2)}, None)
+
+
 @pytest.mark.parametrize(("seed", "name"), one_seed_each(range(6), ELEMENTS))
 def test_columns_are_masked(seed, name):
     draw, element = Draw([seed, 2]), ELEMENTS[name]
@@ -224,16 +240,17 @@ def test_a_row_that_the_tile_does_not_have(place, wrong):
             predict(design, given)
 
 
-def test_a_tile_without_rows_has_no_row_to_replace():
+@pytest.mark.parametrize("rank", [2, 3])
+def test_a_tile_without_rows_has_no_row_to_replace(rank):
     design = lone(
         PlaceRow(1, 8),
-        [Channel("x", 2, 8, 2, 9), Channel("row", 2, 8, 2, 9), Channel("at", 1, BITS, 0, 9)],
-        [Channel("y", 2, 8, 2, 9)],
+        [*(Channel(n, 2, 8, rank, 9) for n in ("x", "row")), Channel("at", 1, BITS, rank - 2, 9)],
+        [Channel("y", 2, 8, rank, 9)],
     )
     given = {
-        "s_x": beats([("bare", 2, 2)], 2),
-        "s_row": beats([([5, 6], 2)], 2),
-        "s_at": beats([([0], 0)], 1, np.uint64),
+        "s_x": beats([("bare", 2, rank)], 2),
+        "s_row": beats([([5, 6], rank)], 2),
+        "s_at": beats([([0], rank - 2)], 1, np.uint64),
     }
     assert raises_error(design, given, limit=60)
     with pytest.raises(Fault, match="is to replace row 0 of a tile with fewer rows"):
