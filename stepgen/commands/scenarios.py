@@ -25,8 +25,9 @@ from stepgen.ir.show import html_table
 from stepgen.ir.text import dumps
 from stepgen.ir.wire import Beats
 from stepgen.program.program import Program
-from stepgen.semantics.arrays import read as read_arrays
+from stepgen.semantics import arrays
 from stepgen.timing.deadlock import Deadlock
+from stepgen.timing.drive import TooLong
 from stepgen.timing.model import CycleModel, Fault
 from stepgen.tools import waiting
 from stepgen.tools.workers import ALONE, Workers
@@ -155,7 +156,8 @@ def time_scenarios(
         ``depth.CHANNEL``; and ``routing`` or ``lengths`` of a model or a program from a file.
     jobs : int
         Threads that work; processes where Python makes the program of each run, from
-        ``routing``, ``lengths`` or ``seed``, or computes what data decide.
+        ``routing``, ``lengths`` or ``seed``, or computes what data decide. A script whose runs
+        are worked on by processes needs ``if __name__ == "__main__":``.
     lanes, bus_bits, depth, ...
         See `stepgen.commands.options.Circuit`.
     latency, interval, stall, ...
@@ -169,7 +171,8 @@ def time_scenarios(
     ------
     StepError
         If the program has no circuit, arrays do not fit, or a run needs another circuit. A run that
-        deadlocks or stops with an error does not raise: see `ScenariosResult.stopped`.
+        deadlocks, stops with an error, or takes more than `max_cycles`, does not raise: see
+        `ScenariosResult.stopped`.
     """
     with waiting.progress(quiet=True) as progress:
         return timed(source, circuit, timing, of_arrays(scenarios), Workers(jobs), progress)
@@ -184,7 +187,10 @@ def read(path: Path) -> dict[str, Array]:
         If it can't be read, or holds no arrays with a row for each run.
     """
     none = f"{path} holds no scenarios: it is no .npz file of plain arrays with names"
-    return of_arrays(read_arrays(path, "the scenarios", none), str(path))
+    found = arrays.read(path, "the scenarios", none)
+    if arrays.ALONE in found:
+        raise StepError(none)
+    return of_arrays(found, str(path))
 
 
 def of_arrays(given: Mapping[str, Any], where: str = "scenarios") -> dict[str, Array]:
@@ -193,9 +199,9 @@ def of_arrays(given: Mapping[str, Any], where: str = "scenarios") -> dict[str, A
     Raises
     ------
     StepError
-        If it has no arrays, or arrays with different numbers of rows.
+        If it has no arrays, or arrays with different numbers of rows; if settings are no numbers.
     """
-    found = {str(name): np.asarray(array) for name, array in given.items()}
+    found = {str(name): _array(str(name), array, where) for name, array in given.items()}
     rows = {name: len(array) if array.ndim else 0 for name, array in found.items()}
     if not rows or not min(rows.values()):
         empty = next((name for name, count in rows.items() if not count), None)
@@ -205,7 +211,33 @@ def of_arrays(given: Mapping[str, Any], where: str = "scenarios") -> dict[str, A
     for name, other in others:
         if other != count:
             raise StepError(f"{where}: {first} is for {count} runs, and {name} for {other}")
+    for name, array in found.items():
+        kind, dot, _ = name.partition(".")
+        if name in ("seed", *NUMBERS) or (dot and kind == "depth"):
+            _check_numbers(where, name, array, "an integer", "iu")
+        elif dot and kind == "stall":
+            _check_numbers(where, name, array, "a number", "iuf")
     return found
+
+
+def _array(name: str, given: Any, where: str) -> Array:
+    try:
+        return np.asarray(given)
+    except ValueError:
+        raise StepError(f"{where}: the rows of {name} have different shapes") from None
+
+
+def _check_numbers(where: str, name: str, array: Array, what: str, kinds: str) -> None:
+    """Check that a setting has a number for each run: `what`, of these kinds of numpy's types."""
+    if array.ndim > 1:
+        raise StepError(
+            f"{where}: {name} takes {what} for each run, not an array of shape {array.shape[1:]}"
+        )
+    if array.dtype.kind not in kinds:
+        raise StepError(f"{where}: {name} takes {what} for each run, not {array.dtype.name}")
+    if not np.isfinite(array).all():
+        run = int(np.argmin(np.isfinite(array)))
+        raise StepError(f"{where}: {name} takes {what} for each run, not {array[run]} in run {run}")
 
 
 def timed(
@@ -301,7 +333,7 @@ class _Base:
                 continue
             known = [*graph.inputs, *traces, "seed", *NUMBERS, "stall.NAME", "depth.CHANNEL"]
             raise StepError(
-                f"scenarios have {name}, and of {graph.name} may differ: {', '.join(known)}"
+                f"scenarios have {name!r}, and of {graph.name} may differ: {', '.join(known)}"
             )
 
     def is_compiled(self, names: Sequence[str]) -> bool:
@@ -320,7 +352,7 @@ class _Base:
 
         Raises
         ------
-        Deadlock, Fault
+        Deadlock, Fault, TooLong
             If it stops.
         StepError
             If what it is given does not fit the program.
@@ -404,7 +436,7 @@ def _outcomes(item: _Item) -> list[tuple[int, int, int] | str]:
 def _outcome(base: _Base, changes: Mapping[str, Any], number: int) -> tuple[int, int, int] | str:
     try:
         return base.run(changes)
-    except (Deadlock, Fault) as stop:
+    except (Deadlock, Fault, TooLong) as stop:
         return str(stop)
     except StepError as error:
         raise StepError(f"run {number} of the scenarios: {error}") from None

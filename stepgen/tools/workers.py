@@ -33,13 +33,15 @@ class Workers:
     Raises
     ------
     StepError
-        If both are given.
+        If there are less than one, or both are given.
     """
 
     jobs: int = 1
     cluster: str | None = None
 
     def __post_init__(self) -> None:
+        if self.jobs < 1:
+            raise StepError(f"jobs must be at least 1, not {self.jobs}")
         if self.cluster is not None and self.jobs != 1:
             raise StepError(
                 f"work is done by {self.jobs} processes or by the cluster at {self.cluster}, "

@@ -67,6 +67,10 @@ def centered() -> sg.Graph:
     return g
 
 
+DEEP = {"x_to_map_1": 24}
+"""With fewer beats it deadlocks."""
+
+
 def test_a_run_that_stops_is_named_and_the_others_go_on() -> None:
     graph = centered()
     made = sg.time_scenarios(graph, scenarios={"depth.x_to_map_1": [2, 24]})
@@ -75,6 +79,23 @@ def test_a_run_that_stops_is_named_and_the_others_go_on() -> None:
     assert made.cycles.tolist() == [0, sg.time(graph).cycles]
     assert made.arrays()["ends"].tolist() == [False, True]
     assert "1 stop" in repr(made)
+
+
+def test_a_run_that_takes_too_long_is_named_and_the_others_go_on() -> None:
+    graph = centered()
+    made = sg.time_scenarios(graph, scenarios={"stall.x": [0.9, 0]}, depth=DEEP, max_cycles=600)
+    assert list(made.stopped) == [0]
+    assert made.stopped[0].endswith("takes more than 600 cycles, the limit")
+    assert made.cycles[1] == sg.time(graph, depth=DEEP).cycles
+
+
+def test_rows_of_different_shapes_and_jobs_are_one_sentence() -> None:
+    with pytest.raises(sg.StepError, match=r"^scenarios: the rows of latency have different"):
+        sg.time_scenarios(centered(), scenarios={"latency": [[1], [2, 3]]})
+    with pytest.raises(sg.StepError, match=r"^scenarios: latency takes an integer .* not object$"):
+        sg.time_scenarios(centered(), scenarios={"latency": [8, None]})
+    with pytest.raises(sg.StepError, match=r"^jobs must be at least 1, not 0$"):
+        sg.time_scenarios(centered(), scenarios={"latency": [8]}, jobs=0)
 
 
 def test_neither_the_order_of_runs_nor_threads_change_anything() -> None:
@@ -143,7 +164,12 @@ def test_processes_give_what_this_one_gives() -> None:
         ({"latency": np.zeros(0, int)}, "latency has none"),
         ({"latency": 8}, "latency has none"),
         ({"latency": [8, 9], "seed": [1]}, "many.npz: latency is for 2 runs, and seed for 1"),
-        ({"latancy": [8]}, "scenarios have latancy, and of layer may differ: x, gate, routing"),
+        ({"latency": [8, 9.5]}, "many.npz: latency takes an integer for each run, not float64"),
+        ({"seed": ["1", "2"]}, "many.npz: seed takes an integer for each run, not str"),
+        ({"depth.x": [[2], [9]]}, r"depth.x takes an integer .*, not an array of shape \(1,\)"),
+        ({"stall.x": [0.5, np.nan]}, "stall.x takes a number for each run, not nan in run 1"),
+        ({"stall.x": [1j]}, "stall.x takes a number for each run, not complex128"),
+        ({"latancy": [8]}, "scenarios have 'latancy', and of layer may differ: x, gate, routing"),
         ({"x": np.zeros((2, 4, 1, 3), np.int8)}, "run 0 of the scenarios: .*x"),
         ({"latency": [16, -1]}, "run 1 of the scenarios: .*-1"),
         ({"stall.x": [0.5, 2]}, "run 1 of the scenarios: .*2"),
@@ -160,6 +186,13 @@ def test_bad_input_is_one_sentence(stepgen, here, arrays, sentence) -> None:
     assert last.startswith("stepgen: ")
     assert re.search(sentence, last), last
     assert not (here / "o.npz").exists()
+
+
+def test_an_array_without_a_name(stepgen, here) -> None:
+    np.save(here / "many.npy", [8, 9])
+    said = stepgen("time p.py:layer --scenarios many.npy")
+    assert said.code == 2
+    assert "many.npy holds no scenarios: it is no .npz file" in said.err
 
 
 def test_options_of_one_run_and_of_many(stepgen, here) -> None:
