@@ -27,6 +27,7 @@ from stepgen.drivers.beats import Port
 from stepgen.drivers.tensors import Tensor
 from stepgen.emit.interface import NO_DATA, StreamPort, interface
 from stepgen.emit.kernels import compiled
+from stepgen.emit.wraps import FAMILIES
 from stepgen.hw.axi import Axi4, Axi4Lite
 from stepgen.hw.design.registers import CHANNEL_BASE, CHANNEL_STRIDE, COUNTERS, REGISTERS
 from stepgen.hw.design.table import Design
@@ -384,7 +385,8 @@ def _values(
     return {
         "design.py.j2": shared | facts,
         "bench.py.j2": shared,
-        "runner.py.j2": shared | {"kernels": [*kernels], "hash": hash_words(design.hash)},
+        "runner.py.j2": shared
+        | {"kernels": [*kernels], "hash": hash_words(design.hash), "families": FAMILIES},
         "flow.py.j2": shared,
         "flow.cpp.j2": shared,
         "Makefile.j2": shared | {"golden": golden},

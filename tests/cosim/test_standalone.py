@@ -136,6 +136,11 @@ def test_other_sources_are_built_anew(simulator, alone, tmp_path):
     assert simulated(alone, bench, simulator).count(PREDICTED) == 4
     assert simulated(alone, bench, simulator, FAMILY="ecp5").count(PREDICTED) == 4
     assert "--family xilinx` writes" in refused(alone, bench, simulator, FAMILY="xilinx")
+    assert "FAMILY is one of ecp5, gowin," in refused(alone, bench, simulator, FAMILY="ECP5")
+    models = (bench.parent / "blocks_ecp5_models.v").rename(tmp_path / "models.v")
+    said = refused(alone, bench, simulator, FAMILY="ecp5")
+    assert re.search("the bench can't read .*blocks_ecp5_models.v: No such file", said)
+    models.rename(bench.parent / "blocks_ecp5_models.v")
     runner, mine = bench / "test_blocks.py", bench.parent / "mine.v"
     with (bench.parent / "blocks.v").open() as verilog:
         mine.write_text(verilog.readline())
