@@ -13,6 +13,7 @@ TESTS = (
     *sorted(str(p.relative_to(ROOT)) for p in (ROOT / "tests/hw").glob("test_*.py")),
     "tests/timing/test_many_runs.py",
     "tests/timing/test_model.py",
+    "tests/timing/test_sorting.py",
     CONFORMANCE,
 )
 MEMORY = ("tests/hw/test_off_chip.py", "tests/hw/test_soft_reset.py")

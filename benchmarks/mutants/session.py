@@ -248,7 +248,7 @@ class Session:
             if not any(error is None for error in tries):
                 tries += [_elaborated(p) for p in programs[1:]]
             same = tries.count("")
-            if same == len(programs):
+            if programs and same == len(programs):
                 found, budget = SAME, BUDGET_OF_SAME
         done, begun = 0, spent()
         took: dict[str, float] = {}

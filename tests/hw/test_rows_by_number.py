@@ -107,12 +107,12 @@ def test_rows_that_the_tile_does_not_have(place, count, missing):
 def test_a_row_is_placed_where_a_count_says():
     """The count of each group begins anew; when the row is taken depends on it."""
     g, sizes = sg.Graph("appended"), [1, 0, 4, 2]
-    groups = g.input("groups", sg.int8[1, 2], (len(sizes), sg.ragged("N", bound=4)))
+    groups = g.input("groups", sg.int8[2, 2], (len(sizes), sg.ragged("N", bound=4)))
     x = g.input("x", sg.int8[5, 4], (len(sizes),))
     row = g.input("row", sg.int8[1, 4], (len(sizes),))
     g.output(x.map(sg.fn.place_row(), row, groups.accum(sg.fn.count(), rank=1)), "y")
     inputs = {
-        "groups": [np.ones((n, 1, 2), np.int8) for n in sizes],
+        "groups": [np.ones((n, 2, 2), np.int8) for n in sizes],
         "x": np.zeros((len(sizes), 5, 4), np.int8),
         "row": np.ones((len(sizes), 1, 4), np.int8),
     }
