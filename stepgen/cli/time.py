@@ -36,6 +36,12 @@ if TYPE_CHECKING:
     "routing, lengths, seed, latency, ..., stall.NAME and depth.CHANNEL.",
 )
 @click.option(
+    "--run",
+    type=click.IntRange(0),
+    metavar="N",
+    help="Show run N of the --scenarios as a run alone: its units, timeline and trace.",
+)
+@click.option(
     "--out",
     type=Output(".npz"),
     metavar="FILE.npz",
@@ -60,20 +66,28 @@ def command(
     *,
     every: bool,
     scenarios: Path | None,
+    run: int | None,
     out: Path | None,
     regions: int | None,
     json: bool,
 ) -> int | None:
     """Predict the cycles of a run, and in how many each unit is busy, starved or full."""
-    if scenarios is not None:
-        check_unused("is for one run, and --scenarios are many", pictures, "every", "regions")
+    of_many = None
+    if scenarios is None:
+        check_unused("is for many runs: add --scenarios", who, "run", "out")
+    elif run is None:
+        many_are = "is for one run, and --scenarios are many"
+        check_unused(f"{many_are}: add --run", pictures, "every")
+        check_unused(many_are, "regions")
         return many(program, hardware, when, who, scenarios, out, json=json)
-    check_unused("is for many runs: add --scenarios", who, "out")
+    else:
+        check_unused("is not for one run, and --run shows one", who, "out", "regions")
+        of_many = scenarios, run
     if regions is not None:
         check_unused("is for one run, and --schedules are several", pictures, "every")
         side_by_side(program, hardware, when, regions, json=json)
         return None
-    _one(program, hardware, when, pictures, every=every, json=json)
+    _one(program, hardware, when, pictures, of_many, every=every, json=json)
     return None
 
 
@@ -82,11 +96,12 @@ def _one(
     hardware: HardwareOptions,
     when: RunOptions,
     pictures: PictureOptions,
+    of_many: tuple[Path, int] | None,
     *,
     every: bool,
     json: bool,
 ) -> None:
-    """A run, and each unit in it."""
+    """A run, also one of many by their file and its number, and each unit in it."""
     from stepgen.commands.time import timed
     from stepgen.compile.cost import traffic_varies
     from stepgen.report import console, timeline
@@ -94,8 +109,15 @@ def _one(
 
     loaded = program.load(tensors=False)
     outdated = program.warn_outdated(loaded, json=json)
+    circuit, timing = hardware.circuit(), when.timing()
     with waiting.progress(quiet=json) as progress:
-        result = timed(program, loaded, hardware.circuit(), when.timing(), progress)
+        if of_many is None:
+            result = timed(program, loaded, circuit, timing, progress)
+        else:
+            from stepgen.commands.scenarios import one, read
+
+            path, number = of_many
+            result = one(program.named(), circuit, timing, read(path), number, progress)
         data = document(result, every=every or json)
     varies, off_chip = traffic_varies(result.design), data["off_chip_bytes"]
     seen = functools.partial(timeline.of_prediction, loaded.graph.name, result.prediction)

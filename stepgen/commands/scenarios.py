@@ -17,6 +17,8 @@ from stepgen.commands.call import called, notebook
 from stepgen.commands.named import Named
 from stepgen.commands.options import Circuit, Timing
 from stepgen.commands.source import Given, Source
+from stepgen.commands.time import TimeResult
+from stepgen.commands.time import timed as of_one
 from stepgen.cosim.data_dependent import settled
 from stepgen.hw.design.table import Design
 from stepgen.ir.errors import StepError
@@ -77,6 +79,21 @@ class ScenariosResult:
     read: npt.NDArray[np.int64]
     written: npt.NDArray[np.int64]
     stopped: Mapping[int, str]
+    _base: _Base
+    _scenarios: Mapping[str, Array]
+
+    def run(self, number: int) -> TimeResult:
+        """One of the runs, with all that `stepgen.time` predicts of it.
+
+        Raises
+        ------
+        Deadlock, Fault
+            If it stops.
+        StepError
+            If there is no such run.
+        """
+        with waiting.progress(quiet=True) as progress:
+            return self._base.alone(_of_run(self._scenarios, number), progress)
 
     @cached_property
     def ended(self) -> npt.NDArray[np.int64]:
@@ -199,7 +216,8 @@ def of_arrays(given: Mapping[str, Any], where: str = "scenarios") -> dict[str, A
     Raises
     ------
     StepError
-        If it has no arrays, or arrays with different numbers of rows; if settings are no numbers.
+        If it has no arrays, or arrays with different numbers of rows; if settings have other values
+        than numbers.
     """
     found = {str(name): _array(str(name), array, where) for name, array in given.items()}
     rows = {name: len(array) if array.ndim else 0 for name, array in found.items()}
@@ -253,7 +271,7 @@ def timed(
     base = _Base(source, circuit, timing)
     base.check([*scenarios])
     count = len(next(iter(scenarios.values())))
-    runs = [{name: array[run] for name, array in scenarios.items()} for run in range(count)]
+    runs = [_of_run(scenarios, run) for run in range(count)]
     token = next(_TOKENS)
     threads = workers.cluster is None and base.is_compiled([*scenarios])
     here = threads or workers == ALONE
@@ -277,8 +295,47 @@ def timed(
     finally:
         _BASES.pop(token, None)
     cycles, read_bytes, written = totals
-    why = dict(sorted(stopped.items()))
-    return ScenariosResult(base.program, base.design, cycles, read_bytes, written, why)
+    why, both = dict(sorted(stopped.items())), (base, scenarios)
+    return ScenariosResult(base.program, base.design, cycles, read_bytes, written, why, *both)
+
+
+def one(
+    source: Source,
+    circuit: Circuit,
+    timing: Timing,
+    scenarios: Mapping[str, Array],
+    number: int,
+    progress: waiting.Progress,
+) -> TimeResult:
+    """One of the runs, with all that is predicted of it; see `ScenariosResult.run`."""
+    progress("lowering", 0.0)
+    base = _Base(source, circuit, timing)
+    base.check([*scenarios])
+    return base.alone(_of_run(scenarios, number), progress)
+
+
+def _of_run(scenarios: Mapping[str, Array], number: int) -> dict[str, Any]:
+    """What a run has of each array."""
+    count = len(next(iter(scenarios.values())))
+    if not 0 <= number < count:
+        raise StepError(f"there is no run {number}: the scenarios have the runs 0 to {count - 1}")
+    return {name: array[number] for name, array in scenarios.items()}
+
+
+@dataclass(frozen=True)
+class _Changed:
+    """A source with other contents of some streams and tensors."""
+
+    source: Source
+    inputs: Mapping[str, Any]
+
+    @property
+    def seed(self) -> int:
+        return self.source.seed
+
+    def load(self, *, draw: bool = True, tensors: bool = True) -> Program:
+        program = self.source.load(draw=draw, tensors=tensors)
+        return dataclasses.replace(program, inputs={**program.inputs, **self.inputs})
 
 
 @dataclass(frozen=True)
@@ -380,6 +437,17 @@ class _Base:
             known = self._known = self._known or settled(experiment)
         totals = model.totals(experiment.run_of(known), limit=experiment.max_cycles)
         return (totals.cycles, *experiment.traffic_of(totals))
+
+    def alone(self, changes: Mapping[str, Any], progress: waiting.Progress) -> TimeResult:
+        """All of a run, see `ScenariosResult.run`."""
+        source, timing = self._source(changes), self._timing(changes)
+        program = source.load(tensors=self.tensors)
+        self._check_circuit(program, timing, source.seed)
+        names = {*program.graph.inputs, *program.graph.tensors}
+        changed = _Changed(source, {key: changes[key] for key in changes if key in names})
+        depths = {name: int(n) for name, n in _parts(changes, "depth")}
+        circuit = dataclasses.replace(self.circuit, depth={**self.circuit.depth, **depths})
+        return of_one(changed, changed.load(tensors=False), circuit, timing, progress)
 
     def _source(self, changes: Mapping[str, Any]) -> Any:
         """The source with traces and seed of a run; the same source if a run has neither."""

@@ -33,6 +33,8 @@ def test_each_run_takes_the_cycles_that_it_takes_alone(stepgen, here) -> None:
         ]
         alone = stepgen(f"time p.py:layer --inputs one.npz {' '.join(options)} --json").json
         assert found["cycles"][run] == alone["cycles"]
+        one = stepgen(f"time p.py:layer --scenarios many.npz --run {run} --json").json
+        assert {**one, "settings": None} == {**alone, "settings": None}
         assert found["read"][run] == alone["off_chip_bytes"]["read"]
         assert found["written"][run] == alone["off_chip_bytes"]["written"]
     with np.load(here / "cycles.npz") as kept:
@@ -57,6 +59,9 @@ def test_routings(stepgen, here) -> None:
         np.save(here / "one.npy", routing[run])
         line = f"time moe {sizes} --set columns=8 --routing one.npy --json"
         assert found[run] == stepgen(line).json["cycles"]
+    line = f"time moe {sizes} --set columns=8 --scenarios many.npz --run 2 --timeline t.png"
+    assert f"{found[2]:,} cycles" in stepgen(line).out
+    assert (here / "t.png").stat().st_size > 1000
 
 
 def centered() -> sg.Graph:
@@ -76,9 +81,15 @@ def test_a_run_that_stops_is_named_and_the_others_go_on() -> None:
     made = sg.time_scenarios(graph, scenarios={"depth.x_to_map_1": [2, 24]})
     assert list(made.stopped) == [0]
     assert "deadlocks in cycle 5" in made.stopped[0]
-    assert made.cycles.tolist() == [0, sg.time(graph).cycles]
+    alone = sg.time(graph, depth=DEEP)
+    assert made.cycles.tolist() == [0, alone.cycles]
     assert made.arrays()["ends"].tolist() == [False, True]
     assert "1 stop" in repr(made)
+    with pytest.raises(Deadlock, match=f"^{re.escape(made.stopped[0])}$"):
+        made.run(0)
+    assert repr(made.run(1).activity) == repr(alone.activity)
+    with pytest.raises(sg.StepError, match=r"^there is no run 2: the scenarios have the runs 0"):
+        made.run(2)
 
 
 def test_a_run_that_takes_too_long_is_named_and_the_others_go_on() -> None:
@@ -198,7 +209,11 @@ def test_an_array_without_a_name(stepgen, here) -> None:
 def test_options_of_one_run_and_of_many(stepgen, here) -> None:
     np.savez(here / "many.npz", latency=[8])
     said = stepgen("time p.py:layer --scenarios many.npz --timeline t.png")
-    assert said.err.endswith("--timeline is for one run, and --scenarios are many\n")
+    assert said.err.endswith("--timeline is for one run, and --scenarios are many: add --run\n")
     assert "add --scenarios" in stepgen("time p.py:layer --out o.npz").err
+    assert "--run is for many runs: add --scen" in stepgen("time p.py:layer --run 0").err
+    line = "time p.py:layer --scenarios many.npz --run 0"
+    assert "--out is not for one run, and --run shows one" in stepgen(f"{line} --out o.npz").err
+    assert "there is no run 1: the" in stepgen(line.replace("--run 0", "--run 1")).err
     (here / "none.npz").write_bytes(b"PK")
     assert "holds no scenarios" in stepgen("time p.py:layer --scenarios none.npz").err
