@@ -106,4 +106,25 @@ EQUIVALENT = {
     "stepgen/hw/counters.py: ring = Signal(BANK) -> ring = Signal(BANK, reset_less=True)": (
         "what a reset leaves in it adds zeros, and has left it before a run can start"
     ),
+    "stepgen/hw/units/eager_merge/model.py: later |= room(M, c, t) > 0 -> later |= room(M, c, t) "
+    ">= 0": ("the step asks more often and acts in the same cycles"),
+    "stepgen/hw/units/matmul/model.py: if M[a + C.free] >= 0: -> if M[a + C.free] >= 1:": (
+        "it is -1 or the address of a channel, which is not 0"
+    ),
+    "stepgen/hw/units/matmul/model.py: if wait == READY and M[a + C.starts] >= 0: -> if wait == "
+    "READY and M[a + C.starts] >= 1:": ("it is -1 or the address of a channel, which is not 0"),
+    "stepgen/hw/units/matmul/model.py: used=-1, -> used=-2,": (
+        "only whether it is negative counts"
+    ),
+    'stepgen/timing/design_layout.py: number, levels = -1 if self.logged == "nothing" else index, '
+    'rewritten.get(c.name, 0) -> number, levels = -2 if self.logged == "nothing" else index, '
+    "rewritten.get(c.name, 0)": ("only whether it is negative counts"),
+    "stepgen/hw/units/count/model.py: beat = make_beat(VALUE, stop - closing, 0, number) -> beat = "
+    "make_beat(VALUE, stop - closing, 1, number)": ("the low of a value is read nowhere"),
+    'stepgen/hw/units/calculate/rtl.py: return Mux(larger if operation == "larger" else ~larger, '
+    'a, b), Const(0, 1) -> return Mux(larger if operation == "larger" else ~larger, a, b), '
+    "Const(0, 0)": ("zeros of no bits are a zero, too"),
+    "stepgen/hw/run_control.py: m.d.comb += starts.eq(self.start & ~(self.running | self.stop | "
+    "self.stopping | clear[-1])) -> m.d.comb += starts.eq(self.start & ~(self.running | self.stop "
+    "| self.stopping | clear[-2]))": ("while the parts are reset it is stopping, too"),
 }
