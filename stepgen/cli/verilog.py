@@ -70,6 +70,7 @@ def command(
 ) -> None:
     """Write Verilog and a C header of its registers to a design folder, a PROGRAM for others."""
     from stepgen.commands.verilog import generated
+    from stepgen.program.design_folder import BENCH
     from stepgen.program.program import golden_of
     from stepgen.report import console
     from stepgen.tools import waiting
@@ -110,5 +111,6 @@ def command(
         console.show("the Verilog of this hash was there already and is not built again")
     if made.removed:
         console.show(f"removed {', '.join(made.removed)}: this call does not ask for them")
-    if made.left:
-        console.show(f"{folder / made.left[0]} is of another design: --bench writes it anew")
+    for name in made.left:
+        why = "--bench writes it anew" if name == BENCH else "it was changed by hand, and is left"
+        console.show(f"{folder / name} is of another design: {why}")

@@ -39,7 +39,8 @@ class VerilogResult:
     removed : tuple of str
         Names of files that an earlier call wrote, and this one was not asked for.
     left : tuple of str
-        Names of what an earlier call wrote for another design and this one left: ``bench``.
+        Names of what an earlier call wrote for another design and this one left: files that were
+        changed since, and ``bench``.
     """
 
     folder: Path
@@ -184,10 +185,10 @@ def generated(
         )
         bench_words, bench_removed = put() if put else ({}, ())
     files = {what: folder / name for what, name in (written.files | bench_words).items()}
-    left: tuple[str, ...] = ()
+    left = written.edited
     if not bench and (folder / BENCH).is_dir():
         from stepgen.cosim.standalone import of_another_design
 
-        left = (BENCH,) * of_another_design(folder, design)
+        left += (BENCH,) * of_another_design(folder, design)
     done = written.hash, written.built, (*written.removed, *bench_removed), left
     return VerilogResult(folder, design, files, *done)

@@ -56,12 +56,15 @@ class Written:
         Whether the Verilog was made, not found.
     removed : tuple of str
         Names of files that an earlier call wrote, and this one was not asked for.
+    edited : tuple of str
+        Those of them that were changed since, and so are left.
     """
 
     files: dict[str, str]
     hash: str
     built: bool
     removed: tuple[str, ...] = ()
+    edited: tuple[str, ...] = ()
 
 
 def write(
@@ -162,12 +165,14 @@ def write(
     if stale and not change:
         raise _unchanged(folder, stale, kept)
     _check_unlisted(folder, stale)
+    before = sorted(listed_hashes(folder).keys() - files.keys())
     gone = _left_over(folder, name, files)
     anew = (files.keys() | gone) - kept
     with atomic_folder(folder, anew=anew, last=MANIFEST, gone=gone) as place:
         for key in stale:
             (place / key).write_bytes(files[key])
-    return Written(words, design.hash, circuit and known is None, (*sorted(gone),))
+    edited = (key for key in before if key not in gone and (folder / key).exists())
+    return Written(words, design.hash, circuit and known is None, (*sorted(gone),), (*edited,))
 
 
 def _has(path: Path, content: bytes) -> bool:

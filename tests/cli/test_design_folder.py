@@ -106,6 +106,14 @@ def test_a_bench_of_another_design_is_named(stepgen, here, folder) -> None:
         assert (len(done.stderr.splitlines()), why in done.stderr) == (1, True), done.stderr
 
 
+def test_an_edited_file_of_another_design_is_named(stepgen, here, folder) -> None:
+    stepgen("verilog built -o other")
+    with (here / "other/layer.v").open("a") as verilog:
+        verilog.write("// mine\n")
+    said = stepgen("verilog p.py:dynamic --dim N=2 -o other")
+    assert "other/layer.v is of another design: it was changed by hand, and is left" in said.out
+
+
 def test_a_bench_that_cannot_be_written_leaves_the_design(
     stepgen, here, folder, monkeypatch
 ) -> None:

@@ -300,7 +300,7 @@ def test_files_of_the_design_before_are_removed(folder: Path) -> None:
         write(folder, other, design)
     (folder / "other_axi.v").unlink()
     (folder / "gated.vlt").write_text("mine")
-    write(folder, other, design)
+    assert write(folder, other, design).edited == ("gated.vlt",)
     names = own_names("other") - asked_for("other") - {INPUTS} | {MANIFEST}
     assert {p.name for p in folder.iterdir()} == names | {"notes.txt", "gated.vlt"}
     assert read(folder).manifest.design == design
