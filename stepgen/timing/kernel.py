@@ -61,6 +61,7 @@ __all__ = [
     "room_for",
     "step",
     "stop_of",
+    "within_reach",
 ]
 """What models of units are written with; engines import more by name."""
 
@@ -213,6 +214,12 @@ def make_beat(kind: int, stop: int, low: int, aux: int) -> int:
 
 
 @helper
+def within_reach(M: Memory, then: int, t: int) -> int:
+    """Cycle `then`, or the last one that the wheel has in cycle `t`: for waits that ask again."""
+    return min(then, t + M[WHEEL_MASK])
+
+
+@helper
 def slot(M: Memory, c: int, i: int) -> int:
     """Address of the ring slot of beat `i` of channel `c`."""
     return M[c + RING] + SLOT * (i & M[c + MASK])
@@ -228,7 +235,7 @@ def ready_at(M: Memory, c: int, i: int, t: int) -> int:
     if seen <= t:
         return READY
     M[REASON] = EMPTY_INPUT
-    return seen
+    return within_reach(M, seen, t)
 
 
 @helper
@@ -289,7 +296,7 @@ def room(M: Memory, c: int, t: int) -> int:
     """`READY` if channel `c` has a free slot in cycle `t`, else what to wait for."""
     if t < M[c + FREE_AT]:
         M[REASON] = FULL_OUTPUT
-        return min(M[c + FREE_AT], t + M[WHEEL_MASK])
+        return within_reach(M, M[c + FREE_AT], t)
     return room_for(M, c, M[c + PUSHED] + 1, t)
 
 
@@ -351,7 +358,7 @@ def push(M: Memory, c: int, t: int, beat: int) -> None:
     consumer = M[c + CONSUMER]
     on = M[consumer + ASLEEP_ON]
     if on == -c:
-        schedule(M, consumer, t + M[c + LATENCY])
+        schedule(M, consumer, within_reach(M, t + M[c + LATENCY], t))
     elif on == ANY:
         schedule(M, consumer, t + 1)
 

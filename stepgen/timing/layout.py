@@ -17,6 +17,8 @@ from stepgen.ir.wire import Beats
 from stepgen.timing import kernel as k
 from stepgen.timing.scratch import scratch
 
+FAR = 1 << 14
+"""Most cycles ahead for which an actor that waits is scheduled; then it asks again."""
 LOG_WORDS = 1 << 16
 ACTORS = 1 << k.KEY_BITS - 2
 """Most actors: a log entry has an actor's number above two bits for its state."""
@@ -103,6 +105,10 @@ class Layout:
             M[address] = actor
         return M
 
+    def reach(self, wait: int) -> None:
+        """Let actors schedule steps so many cycles ahead, or `FAR` ones, and then ask again."""
+        self.horizon = max(self.horizon, min(wait, FAR) + 2)
+
     def reserve(self, words: Sequence[int] | npt.NDArray[np.int64]) -> int:
         """Place `words` in the array and return their address."""
         address = self._size
@@ -127,7 +133,7 @@ class Layout:
         becomes of levels, if they are rewritten; the words in `more` follow its record.
         """
         slots = 1 << (max(depth, capacity) - 1).bit_length()
-        self.horizon = max(self.horizon, latency + 2)
+        self.reach(latency)
         ring = self._size
         self._size += k.SLOT * slots
         words = [depth, latency, 0, 0, ring, slots - 1, 0, 0, index, 0, restop, 0, *more]

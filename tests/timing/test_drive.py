@@ -11,11 +11,14 @@ from seeds import some_slow
 
 import stepgen as sg
 from stepgen.cosim.experiment import Experiment
+from stepgen.ir.memory_timing import MemoryTiming
 from stepgen.ir.stalls import Stalls
 from stepgen.program.tiles import simulate
 from stepgen.timing import layout, stepping
 from stepgen.timing.deadlock import Deadlock
+from stepgen.timing.design_layout import DesignLayout
 from stepgen.timing.drive import TooLong
+from stepgen.timing.kernel import WHEEL_MASK
 from stepgen.timing.tiles.machines import SDA, SDA_HBM2
 from stepgen.timing.watch import Watcher, watched
 
@@ -34,6 +37,28 @@ class Seen(Watcher):
 
 def predicted(**more: Any) -> Any:
     return Experiment(GRAPH, INPUTS, stalls=Stalls(1, {"mem.r": 0.5}), **more).prediction
+
+
+SLOW_MEMORY = MemoryTiming(read_latency=150, read_interval=70, write_latency=90, write_interval=80)
+
+
+def test_waits_beyond_the_wheel_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An actor asks again in between."""
+    whole = predicted(memory=SLOW_MEMORY)
+    monkeypatch.setattr(layout, "FAR", 8)
+    again = predicted(memory=SLOW_MEMORY)
+    assert whole.cycles == again.cycles
+    for name in whole.pushes:
+        np.testing.assert_array_equal(whole.pushes[name], again.pushes[name])
+        np.testing.assert_array_equal(whole.pops[name], again.pops[name])
+    assert repr(whole.activities) == repr(again.activities)
+
+
+def test_the_wheel_does_not_grow_with_the_latency() -> None:
+    slowest = Experiment(GRAPH, INPUTS, memory=MemoryTiming(2**31 - 1, read_interval=2**31 - 1))
+    run = slowest.run_of(slowest.known)
+    M = DesignLayout(slowest.design).of_run(run).build()
+    assert M[WHEEL_MASK] < 1 << 16
 
 
 @pytest.mark.parametrize(

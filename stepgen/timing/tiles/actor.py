@@ -19,7 +19,6 @@ from stepgen.timing.kernel import (
     POPPED,
     PUSHED,
     REASON,
-    WHEEL_MASK,
     WORKING,
 )
 
@@ -186,7 +185,7 @@ def take(M: Memory, c: int, t: int) -> int:
 def later(M: Memory, t: int, when: int) -> int:
     """Cycle of the next step: `when`, or as far ahead as the kernel can schedule."""
     M[REASON] = WORKING
-    return max(t + 1, min(when, t + M[WHEEL_MASK]))
+    return max(t + 1, within_reach(M, when, t))
 
 
 @helper

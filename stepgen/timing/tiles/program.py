@@ -20,7 +20,7 @@ from stepgen.ir.stream import Node, Stream
 from stepgen.ir.tensor import Tensor
 from stepgen.ir.wire import VALUE, Beats
 from stepgen.timing import kernel as k
-from stepgen.timing.layout import Layout, structure
+from stepgen.timing.layout import FAR, Layout, structure
 from stepgen.timing.tiles import costs, known, referring
 from stepgen.timing.tiles.accesses import Order
 from stepgen.timing.tiles.actor import (
@@ -43,8 +43,6 @@ PAGE = 4096
 """Alignment of tensors in off-chip memory, in bytes."""
 REACH = 1 << 63
 """Bytes of off-chip memory that a word of the kernel can address."""
-FAR = 1 << 14
-"""Most cycles ahead that an actor may schedule; for longer waits it is stepped in between."""
 FLAGS_DEPTH = 1 << 14
 """Depth of a FIFO of padding flags, if their number has no bound."""
 

@@ -47,7 +47,7 @@ def read(M: Memory, a: int, t: int) -> int:
     next_time: int = M[a + P.next_time]
     if t < next_time:
         M[REASON] = FULL_OUTPUT
-        return next_time
+        return within_reach(M, next_time, t)
     if not M[a + P.offered] and stalled(M[a + P.key], M[a + P.threshold], t):
         return held_back(M, t)
     M[a + P.offered] = 1
@@ -90,7 +90,7 @@ def write(M: Memory, a: int, t: int) -> int:
     next_time: int = M[a + P.next_time]
     if t < next_time:
         M[REASON] = FULL_OUTPUT
-        return next_time
+        return within_reach(M, next_time, t)
     if stalled(M[a + P.key], M[a + P.threshold], t):
         return held_back(M, t)
     if pop(M, M[a + P.w], t):
@@ -122,7 +122,7 @@ def build(unit: Unit, params: Axi, layout: DesignLayout) -> None:
         channels |= {port: layout.channel(name) for port, name in unit.outputs.items()}
         build_sdram(unit.name, layout, timing, layout.design.bus, channels)
         return
-    layout.horizon = max(layout.horizon, timing.read_interval + 2, timing.write_interval + 2)
+    layout.reach(max(timing.read_interval, timing.write_interval))
     if params.reads:
         build_reads(unit, timing, layout)
     if params.writes:
