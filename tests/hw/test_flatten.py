@@ -7,6 +7,7 @@ from seeds import some_slow
 from stepgen.hw.design.table import Channel
 from stepgen.hw.units.flatten.params import Flatten
 from stepgen.ir.errors import StepError
+from stepgen.ir.stalls import Stalls
 from stepgen.timing.model import predict
 
 
@@ -38,6 +39,15 @@ def test_flattens(seed):
     )
     y = to_beats(flattened(x, rank, lo, hi), rank - (hi - lo))
     verify(design, {"s_x": to_beats(x, rank)}, {"d_y": y}, draw.stalls(design))
+
+
+def test_a_beat_that_is_held_ignores_an_idle_head():
+    """Beats come seldom, and between them the head shows junk, some of it like an empty group."""
+    draw = Draw(5)
+    x = draw.nested([(4,), (4,), (3,)], draw.beat)
+    design = lone(Flatten(0, 1, True), [draw.channel("x", 2)], [draw.channel("y", 1)])
+    y = to_beats(flattened(x, 2, 0, 1), 1)
+    verify(design, {"s_x": to_beats(x, 2)}, {"d_y": y}, Stalls(1, {"s_x": 0.9}))
 
 
 @pytest.mark.parametrize("seed", range(100))

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from drawn import Draw, to_beats, verify
-from harness import beats, lone
+from harness import beats, check, lone
 from hw.test_rows import mapped
 from seeds import some_slow
 
@@ -51,6 +51,16 @@ def test_rows_stay_what_they_are(seed):
         {"d_y": wide(due, rank, give)},
         draw.stalls(design),
     )
+
+
+@pytest.mark.parametrize("abort", range(4, 8))
+@pytest.mark.parametrize(("take", "give"), [(8, 2), (2, 8)])
+def test_a_soft_reset_within_a_beat(take, give, abort):
+    draw = Draw(3)
+    tile = draw.rng.integers(-128, 128, (3, 8)).astype(np.int8)
+    given, due = (wide([sliced(draw, tile, lanes)], 2, lanes) for lanes in (take, give))
+    design = between(draw, take, give, 8, 2)
+    check(design, {"s_x": given}, {"d_y": due}, aborts=[abort])
 
 
 def wide(nested: list, rank: int, lanes: int):

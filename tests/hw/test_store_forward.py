@@ -10,6 +10,7 @@ from stepgen.hw.design.table import Channel
 from stepgen.hw.units.store_forward.params import StoreForward
 from stepgen.ir.errors import StepError
 from stepgen.ir.stalls import Stalls
+from stepgen.ir.wire import Beats
 from stepgen.timing.model import predict
 
 
@@ -67,6 +68,15 @@ def test_a_chunk_that_is_too_large():
     design, _ = chunks([4])
     assert raises_error(design, {"s_x": to_beats([Draw(2).tile(9, 1)], 2)}, limit=80)
     assert not raises_error(design, {"s_x": to_beats([Draw(2).tile(4, 1)], 2)}, limit=80)
+
+
+@pytest.mark.parametrize(("beats", "wrong"), [(6, False), (7, True)])
+def test_a_chunk_that_fills_the_memory_may_still_end(beats, wrong):
+    """There is room for it and for what is behind its end: six beats."""
+    design, _ = chunks([4])
+    chunk = to_beats([Draw(2).tile(9, 1)], 2)
+    begun = Beats(*(getattr(chunk, part)[:beats] for part in ("kind", "stop", "low", "data")))
+    assert raises_error(design, {"s_x": begun}, limit=80) == wrong
 
 
 @pytest.mark.parametrize(
