@@ -127,4 +127,14 @@ EQUIVALENT = {
     "stepgen/hw/run_control.py: m.d.comb += starts.eq(self.start & ~(self.running | self.stop | "
     "self.stopping | clear[-1])) -> m.d.comb += starts.eq(self.start & ~(self.running | self.stop "
     "| self.stopping | clear[-2]))": ("while the parts are reset it is stopping, too"),
+    "stepgen/hw/units/drop/rtl.py: waiting.eq(ahead.held_valid & ahead.wait), -> "
+    "waiting.eq((ahead.held_valid | ahead.wait)),": (
+        "what was held and would wait has been replaced by what came, or got another stop"
+    ),
+    'stepgen/hw/units/calculate/rtl.py: return Mux(larger if operation == "larger" else ~larger, '
+    'a, b), Const(0, 1) -> return Mux(larger if operation == "larger" else ~larger, a, b), '
+    "Const(0, 2)": ("two zeros are a zero, too"),
+    "stepgen/hw/units/locate/rtl.py: (delayed(m, one, 1, reset_less=True), Const(n, max(1, (lanes "
+    "- 1).bit_length()))) -> (delayed(m, one, 1, reset_less=True), Const(n, max(2, (lanes - "
+    "1).bit_length())))": ("a wider number, whose value is the same"),
 }
