@@ -5,9 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from drawn import Draw, to_beats, verify
-from harness import lone
+from harness import check, lone
 from seeds import some_slow
 
+import stepgen as sg
+from stepgen.cosim.experiment import Experiment
 from stepgen.hw.design.table import Channel
 from stepgen.hw.units.count.params import Count
 from stepgen.ir.errors import StepError
@@ -70,6 +72,22 @@ def test_elements_are_counted(seed, tiles, every):
         [draw.channel("y", out, lanes=1, bits=bits)],
     )
     verify(design, {"s_x": given}, {"d_y": to_beats(due, out, np.uint64)}, draw.stalls(design))
+
+
+def test_a_row_is_placed_where_a_count_says():
+    """The count of each group begins anew; when the row is taken depends on it."""
+    g, sizes = sg.Graph("appended"), [1, 0, 4, 2]
+    groups = g.input("groups", sg.int8[2, 2], (len(sizes), sg.ragged("N", bound=4)))
+    x = g.input("x", sg.int8[5, 4], (len(sizes),))
+    row = g.input("row", sg.int8[1, 4], (len(sizes),))
+    g.output(x.map(sg.fn.place_row(), row, groups.accum(sg.fn.count(), rank=1)), "y")
+    inputs = {
+        "groups": [np.ones((n, 2, 2), np.int8) for n in sizes],
+        "x": np.zeros((len(sizes), 5, 4), np.int8),
+        "row": np.ones((len(sizes), 1, 4), np.int8),
+    }
+    run = Experiment(g, inputs, lanes=2)
+    check(run.design, run.beats, {"y": run.reference.beats("y", 2)}, None)
 
 
 @pytest.mark.parametrize(

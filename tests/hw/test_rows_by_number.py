@@ -104,22 +104,6 @@ def test_rows_that_the_tile_does_not_have(place, count, missing):
         predict(design, given)
 
 
-def test_a_row_is_placed_where_a_count_says():
-    """The count of each group begins anew; when the row is taken depends on it."""
-    g, sizes = sg.Graph("appended"), [1, 0, 4, 2]
-    groups = g.input("groups", sg.int8[2, 2], (len(sizes), sg.ragged("N", bound=4)))
-    x = g.input("x", sg.int8[5, 4], (len(sizes),))
-    row = g.input("row", sg.int8[1, 4], (len(sizes),))
-    g.output(x.map(sg.fn.place_row(), row, groups.accum(sg.fn.count(), rank=1)), "y")
-    inputs = {
-        "groups": [np.ones((n, 2, 2), np.int8) for n in sizes],
-        "x": np.zeros((len(sizes), 5, 4), np.int8),
-        "row": np.ones((len(sizes), 1, 4), np.int8),
-    }
-    run = Experiment(g, inputs, lanes=2)
-    check(run.design, run.beats, {"y": run.reference.beats("y", 2)}, None)
-
-
 @pytest.mark.parametrize(("seed", "name"), one_seed_each(range(6), ELEMENTS))
 def test_columns_are_masked(seed, name):
     draw, element = Draw([seed, 2]), ELEMENTS[name]
