@@ -127,14 +127,16 @@ EQUIVALENT = {
     "stepgen/hw/run_control.py: m.d.comb += starts.eq(self.start & ~(self.running | self.stop | "
     "self.stopping | clear[-1])) -> m.d.comb += starts.eq(self.start & ~(self.running | self.stop "
     "| self.stopping | clear[-2]))": ("while the parts are reset it is stopping, too"),
-    "stepgen/hw/units/drop/rtl.py: waiting.eq(ahead.held_valid & ahead.wait), -> "
-    "waiting.eq((ahead.held_valid | ahead.wait)),": (
-        "what was held and would wait has been replaced by what came, or got another stop"
-    ),
-    'stepgen/hw/units/calculate/rtl.py: return Mux(larger if operation == "larger" else ~larger, '
-    'a, b), Const(0, 1) -> return Mux(larger if operation == "larger" else ~larger, a, b), '
-    "Const(0, 2)": ("two zeros are a zero, too"),
     "stepgen/hw/units/locate/rtl.py: (delayed(m, one, 1, reset_less=True), Const(n, max(1, (lanes "
     "- 1).bit_length()))) -> (delayed(m, one, 1, reset_less=True), Const(n, max(2, (lanes - "
     "1).bit_length())))": ("a wider number, whose value is the same"),
+    'stepgen/hw/units/loader/rtl.py: own, last = f"count_{k}", Signal() -> own, last = '
+    'f"count_{k}", Signal(reset_less=True)': ("it is no register"),
+    "stepgen/hw/units/loader/rtl.py: is_tile, comes, sends = Signal(), Signal(), Signal() -> "
+    "is_tile, comes, sends = Signal(reset_less=True), Signal(), Signal()": ("it is no register"),
+    "stepgen/hw/units/turn_slices/rtl.py: address = Signal(range(banks[0].depth)) # of the slice -> "
+    "address = Signal(range(banks[1].depth)) # of the slice": ("all banks are as deep"),
+    "stepgen/hw/units/span/rtl.py: m.d.comb += y.payload.data.eq(0) -> pass": (
+        "it is 0 where nothing drives it"
+    ),
 }

@@ -51,10 +51,10 @@ def test_numbers_are_converted(seed, operand, name):
     )
 
 
-@pytest.mark.parametrize("seed", some_slow(range(6), 3))
-def test_flags_become_tiles_of_flags_and_back(seed):
-    draw = Draw(seed)
-    rank, back = draw.one((0, 1)), bool(seed % 2)
+@pytest.mark.parametrize("back", [False, True])
+@pytest.mark.parametrize("seed", some_slow(range(6), 2))
+def test_flags_become_tiles_of_flags_and_back(seed, back):
+    draw, rank = Draw([seed, back]), 1 - seed % 2
     flags = draw.nested([(0, 1, 2, 5)] * (rank + 1), lambda: draw.flags(1, 0.5))
     rows = mapped(flags, rank + 1, lambda flag: beats_of_rows(draw, flag[None]))
     depths = draw.channel("x", rank).depth, draw.channel("y", rank).depth

@@ -11,6 +11,7 @@ from stepgen.hw.design.registers import TOO_LARGE, detail_of
 from stepgen.hw.design.table import Channel, Design
 from stepgen.hw.units.limit.params import Limit
 from stepgen.ir.errors import StepError
+from stepgen.ir.stalls import Stalls
 from stepgen.timing.model import Fault, predict
 
 MOST = 3
@@ -47,7 +48,7 @@ def test_a_tile_that_is_too_large(seed: int, level: int) -> None:
     design, size = limited(draw, level), draw.one((MOST + 1, MOST + 2, 9))
     tiles = [[tile(draw, level, n) for n in (1, MOST, size, 2)]]
     wrong, good = to_beats(tiles, 3), to_beats([], 3)
-    stalls, what = draw.stalls(design), "rows" if level else "columns"
+    stalls, what = Stalls(seed, {"s_x": 0.5 * (seed % 2)}), "rows" if level else "columns"
     said = f"dut gets a tile of weights of {size} {what}, and has memory for {MOST}"
     with pytest.raises(Fault, match=said) as raised:
         predict(design, {"s_x": wrong}, stalls=stalls)

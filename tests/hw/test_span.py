@@ -11,6 +11,7 @@ from seeds import some_slow
 from stepgen.hw.design.table import Channel
 from stepgen.hw.units.span.params import SELECTORS, Span
 from stepgen.ir.errors import StepError
+from stepgen.ir.stalls import Stalls
 from stepgen.timing.model import Fault, predict
 
 MAKES = ("all", "first", "last", "end")
@@ -60,6 +61,13 @@ def test_what_a_range_becomes(seed, makes):
         {"d_y": to_beats(due, out["rank"], dtype)},
         draw.stalls(design),
     )
+
+
+def test_an_empty_range_becomes_an_empty_group():
+    design = lone(Span("all"), [Channel("x", 2, 4, 0)], [Channel("y", 1, 4, 1)])
+    ranges, groups = [[3, 0], [5, 2], [7, 0]], [[], [[5], [6]], []]
+    given, due = (to_beats(of, n, np.uint64) for n, of in enumerate((ranges, groups)))
+    verify(design, {"s_x": given}, {"d_y": due}, Stalls())
 
 
 @pytest.mark.parametrize("makes", MAKES)

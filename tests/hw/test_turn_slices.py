@@ -34,7 +34,7 @@ def test_turns_tiles_of_any_rows(seed):
     lanes, columns, rank = (
         draw.one((1, 2, 3, 4, 8)),
         draw.one((1, 2, 4, 5, 9, 17)),
-        draw.one((2, 3)),
+        draw.one((2, 3, 4)),
     )
     bits, element = draw.one(((8, "int8"), (16, "int16")))
     low, high = -(1 << bits - 1), (1 << bits - 1) - 1
