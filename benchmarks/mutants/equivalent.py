@@ -134,9 +134,12 @@ EQUIVALENT = {
     'f"count_{k}", Signal(reset_less=True)': ("it is no register"),
     "stepgen/hw/units/loader/rtl.py: is_tile, comes, sends = Signal(), Signal(), Signal() -> "
     "is_tile, comes, sends = Signal(reset_less=True), Signal(), Signal()": ("it is no register"),
-    "stepgen/hw/units/turn_slices/rtl.py: address = Signal(range(banks[0].depth)) # of the slice -> "
-    "address = Signal(range(banks[1].depth)) # of the slice": ("all banks are as deep"),
+    "stepgen/hw/units/turn_slices/rtl.py: address = Signal(range(banks[0].depth)) # of the slice "
+    "-> address = Signal(range(banks[1].depth)) # of the slice": ("all banks are as deep"),
     "stepgen/hw/units/span/rtl.py: m.d.comb += y.payload.data.eq(0) -> pass": (
         "it is 0 where nothing drives it"
     ),
+    'stepgen/hw/units/calculate/rtl.py: return Mux(larger if operation == "larger" else ~larger, '
+    'a, b), Const(0, 1) -> return Mux(larger if operation == "larger" else ~larger, a, b), '
+    "Const(0, 2)": ("two zeros are a zero, too"),
 }
