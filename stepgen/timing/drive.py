@@ -119,15 +119,17 @@ def drive(layout: Layout, *, limit: int = MAX_CYCLES, arena: int = 0) -> Driven:
 
 
 def _failed(layout: Layout, M: Cycles) -> StepError:
-    """The error of a step function that has returned no later cycle, and no other wait."""
+    """The error of a step function that has returned neither a cycle to come nor another wait."""
     actor = next(actor for actor in layout.actors if actor.address == M[k.FAULT])
     cycle, then = int(M[k.CYCLE]), int(M[k.REASON])
-    said = (
-        f"asks in cycle {cycle} for cycle {then}, which is not later"
-        if then
-        else f"divides by zero in cycle {cycle}, or returns 0"
-    )
+    must = "it must return a wait, or acted(M, t)"
+    if then > cycle:
+        said, ahead = f"asks in cycle {cycle} for cycle {then}", then - cycle
+        must = f"build must say how far ahead, by layout.horizon = max(layout.horizon, {ahead})"
+    elif then:
+        said = f"asks in cycle {cycle} for cycle {then}, which is not later"
+    else:
+        said = f"divides by zero in cycle {cycle}, or returns 0"
     return StepError(
-        f"{layout.title}: the step of the actor {actor.name} of {actor.unit} {said}: it must "
-        f"return a wait, or acted(M, t)"
+        f"{layout.title}: the step of the actor {actor.name} of {actor.unit} {said}: {must}"
     )

@@ -7,7 +7,8 @@ into `M`.
 A step performs at most one action and returns
 
 - `acted` when it did (it is stepped again in the next cycle),
-- a later cycle than `t` when what it waits for has a known time, or
+- a later cycle than `t` when what it waits for has a known time, at most the layout's `horizon`
+  ahead, or
 - ``-(address of a channel)`` when it waits for an event on that channel, or
 - `ANY` when it waits for an event on any of its channels, or `NEVER`.
 
@@ -514,7 +515,7 @@ def run(steps: Sequence[Any], M: Memory, limit: int, most: int) -> int:
                 M[a + LAST], M[a + STATE] = t, now
                 M[M[TRACE]] = (t << KEY_BITS) | (M[a + ACTOR_ID] << 2) | now
                 M[TRACE] += 1
-            if then > t:
+            if 0 < then - t <= mask:
                 bucket = wheel + (then & mask)
                 M[a + NEXT] = M[bucket]
                 M[bucket] = a

@@ -80,6 +80,25 @@ def test_a_wait_for_a_cycle_that_is_over_is_named(engine: Engine) -> None:
         drive(layout)
 
 
+@step
+def is_far(M: Memory, a: int, t: int) -> int:
+    return acted(M, t) + 99 if t < 1000 else NEVER
+
+
+@pytest.mark.parametrize("engine", ["interpreted", "compiled"])
+def test_a_wait_for_a_cycle_that_is_too_far_ahead_is_named(engine: Engine) -> None:
+    """Else it would be stepped too early."""
+    layout = Layout("program tried")
+    layout.actor("u", "far", is_far, [], reads=[], writes=[], finishes=True)
+    remedy = r"by layout\.horizon = max\(layout\.horizon, 100\)$"
+    message = f"the actor far of u asks in cycle 0 for cycle 100: build must say .*{remedy}"
+    with using(engine), pytest.raises(StepError, match=message):
+        drive(layout)
+    layout.horizon = max(layout.horizon, 100)
+    with using(engine):
+        assert drive(layout).cycles >= 1000
+
+
 def half_later(M: Memory, a: int, t: int) -> int:
     return t + 3 / 2  # type: ignore[return-value]
 
